@@ -53,10 +53,10 @@ class Admission:
 
 
 def admit(newcomers: Sequence[Newcomer], *, model: EmbeddingModel, now: datetime.datetime) -> list[Admission]:
-    """Stores the newcomers in order, all or nothing, in the open transaction; each passes the gate.
+    """Store the newcomers in order, all or nothing, in the open transaction; each passes the gate.
 
     A claim that loses is quarantined and replaces nothing, and its fragment when nothing of it stands; one that repeats
-    what stands becomes that. Raises BlockedByErasure for the first whose text was forgotten, and ClaimsDisagree.
+    what stands becomes that. Raise BlockedByErasure for the first whose text was forgotten, and ClaimsDisagree.
     """
     refuse_forgotten([newcomer.fragment for newcomer in newcomers])
     if not newcomers:
@@ -81,11 +81,11 @@ def readmit(
     returning: bool = False,
     at_best: Status = Status.ACTIVE,
 ) -> Admission:
-    """Lets a fragment that is stored already pass the gate again: its text or claim changed, or it leaves the archive.
+    """Let a fragment that is stored already pass the gate again: its text or claim changed, or it leaves the archive.
 
     With a `model` the text is new: the old vectors go, the old text stays as a revision (trigger). What loses is
     quarantined; what repeats another claim is superseded by that; what was disputed stays so (`at_best`). The caller
-    holds the keys and the fragment's row, in this order. Raises BlockedByErasure.
+    holds the keys and the fragment's row, in this order. Raise BlockedByErasure.
     """
     fragment = changed.fragment
     if model is not None:
@@ -119,7 +119,7 @@ def readmit(
 def admissible_unchanged(
     returning: Sequence[tuple[Newcomer, Sequence[Claim]]], *, now: datetime.datetime
 ) -> set[uuid.UUID]:
-    """Which fragments that were gone may stand as they did; each comes with its claims as they were.
+    """Return which fragments that were gone may stand as they did; each comes with its claims as they were.
 
     One that somebody opposes or repeats by now, or that would be named otherwise, has to pass the gate. Their keys are
     held from here on; nothing is stored.
@@ -136,13 +136,13 @@ def admissible_unchanged(
 
 
 def _named_claim(claim: Claim) -> tuple[Any, ...]:
-    """Where a claim stands, under which names, and what became of it."""
+    """Return where a claim stands, under which names, and what became of it."""
     digests = (claim.subject_digest, claim.predicate_digest, claim.key_digest, claim.value_digest)
     return (*map(bytes, digests), claim.verdict, claim.exclusive, claim.slot, claim.valid_from, claim.valid_until)
 
 
 def rewrite(changed: Newcomer, *, model: EmbeddingModel | None) -> None:
-    """Saves the new text of what does not stand any more; no gate, for it is history. Raises BlockedByErasure."""
+    """Save the new text of what does not stand any more; no gate, for it is history. Raise BlockedByErasure."""
     fragment = changed.fragment
     refuse_forgotten([fragment])
     fragment.save()
@@ -153,14 +153,14 @@ def rewrite(changed: Newcomer, *, model: EmbeddingModel | None) -> None:
 
 
 def end_waiting(fragment: Fragment, *, now: datetime.datetime) -> None:
-    """Ends what waits because of a fragment that leaves."""
+    """End what waits because of a fragment that leaves."""
     mine = PendingConflict.objects.within(fragment.project_id)
     mine.pending().filter(newcomer=fragment).end(now=now)
     mine.pending().filter(existing=fragment, kind=ConflictKind.DISPUTE).end(now=now)
 
 
 def lock_claimed_keys(project_id: uuid.UUID, *, fragment_id: uuid.UUID, drafts: Sequence[ClaimDraft] = ()) -> None:
-    """Locks what a fragment claims now and is about to claim: before its row, so that nobody waits in a circle."""
+    """Lock what a fragment claims now and is about to claim: before its row, so that nobody waits in a circle."""
     row = Fragment.objects.within(project_id).filter(id=fragment_id).only("namespace_id").first()
     if row is None:
         return
@@ -200,7 +200,7 @@ def _evaluate(
 
 
 def _case(evaluation: Evaluation, newcomer: Newcomer, shadow: Shadow, *, returning: bool) -> Assessment:
-    """A newcomer with what its text says besides; what returns takes nothing back and claims nothing new."""
+    """Return a newcomer with what its text says besides; what returns takes nothing back and claims nothing new."""
     names = evaluation.namings[newcomer.fragment.namespace_id]
     more = [shadow.claim] if shadow.claim and not (newcomer.claims or returning) else []
     own = {names.key(draft.subject, draft.predicate).both for draft in newcomer.claims}

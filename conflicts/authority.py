@@ -13,7 +13,7 @@ USER_RANK = SOURCE_RANK[SourceClass.USER_EXPLICIT]
 
 
 def rank_of(principal: Principal) -> int:
-    """How far whoever acts may be believed."""
+    """Return how far whoever acts may be believed."""
     return SOURCE_RANK[SourceClass(principal.ceiling)]
 
 
@@ -35,7 +35,7 @@ class CeilingExceeded(NovaError):
 
 
 def granted_authority(*, source: str, ceiling: str, parents: Iterable[int] = ()) -> int:
-    """min(source's rank, ceiling's rank, every parent's authority), 1..6. Raises CeilingExceeded."""
+    """min(source's rank, ceiling's rank, every parent's authority), 1..6. Raise CeilingExceeded."""
     rank, highest = SOURCE_RANK[SourceClass(source)], SOURCE_RANK[SourceClass(ceiling)]
     if rank > highest:
         raise CeilingExceeded(source=source, ceiling=ceiling)

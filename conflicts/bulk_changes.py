@@ -19,7 +19,7 @@ from memories.models import Claim
 def supersede_repeated(
     project_id: uuid.UUID, namespace_id: uuid.UUID, successors: Mapping[uuid.UUID, uuid.UUID], *, now: datetime.datetime
 ) -> Succession:
-    """Marks fragments as superseded by those that say the same. The caller holds the namespace and all of them.
+    """Mark fragments as superseded by those that say the same. The caller holds the namespace and all of them.
 
     Answers what it did beside the fragments, but for conflicts about claims that face another opponent now.
     """
@@ -54,7 +54,7 @@ def was_ruled_out(project_id: uuid.UUID, claim_ids: Sequence[uuid.UUID]) -> set[
 def erase_all(
     project_id: uuid.UUID, fragment_ids: Sequence[uuid.UUID], *, copied: Sequence[uuid.UUID], now: datetime.datetime
 ) -> None:
-    """Ends what waits because of fragments that are forgotten; no word of them stays in what was decided.
+    """End what waits because of fragments that are forgotten; no word of them stays in what was decided.
 
     `copied` are conflicts of which those were a part that are gone already.
     """
@@ -71,7 +71,7 @@ def erase_all(
 def replace(
     project_id: uuid.UUID, namespace_id: uuid.UUID, *, older: uuid.UUID, newer: uuid.UUID, now: datetime.datetime
 ) -> dict[str, Any]:
-    """The newer one takes the place; answers what `undo_replacement` needs: ids, statuses and times, no text.
+    """Return the newer one takes the place; answers what `undo_replacement` needs: ids, statuses and times, no text.
 
     The caller holds the namespace and both; the older one claims nothing.
     """
@@ -81,7 +81,7 @@ def replace(
 
 
 def undo_replacement(project_id: uuid.UUID, done: Mapping[str, Any], *, now: datetime.datetime) -> None:
-    """Everything is as before `replace`; the caller holds the same. Raises CannotUndo when it was changed since."""
+    """Everything is as before `replace`; the caller holds the same. Raise CannotUndo when it was changed since."""
     if not same_belief(snapshot(project_id, map(uuid.UUID, done["after"])), done["after"]):
         raise CannotUndo("the older memory was changed since")
     bring_back(project_id, done["fragments"], now=now)

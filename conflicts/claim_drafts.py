@@ -32,7 +32,7 @@ class ClaimDraft:
 
     @classmethod
     def of(cls, claim: Claim) -> Self:
-        """What a stored claim says, and what became of it."""
+        """Return what a stored claim says, and what became of it."""
         return cls(
             claim.subject,
             claim.predicate,

@@ -23,13 +23,13 @@ class Words:
 
     @classmethod
     def of_claim(cls, claim: Claim) -> Self:
-        """What it says now."""
+        """Return what it says now."""
         digests = bytes(claim.key_digest), bytes(claim.value_digest)
         return cls(claim.subject, claim.predicate, claim.value, *digests, claim_id=claim.id)
 
     @classmethod
     def of_revision(cls, kept: Mapping[str, str], names: Naming) -> Self:
-        """What it said before it was changed."""
+        """Return what it said before it was changed."""
         key = names.key(kept["subject"], kept["predicate"]).both
         digest = bytes.fromhex(kept["value_digest"])
         return cls(kept["subject"], kept["predicate"], kept["value"], key, digest)
@@ -38,7 +38,7 @@ class Words:
 def wordings(
     project_id: uuid.UUID, fragments: Sequence[Any], names: Mapping[uuid.UUID, Naming]
 ) -> dict[uuid.UUID, list[Words]]:
-    """All that the claims of these fragments say and said, the newest first, by fragment."""
+    """Return all that the claims of these fragments say and said, the newest first, by fragment."""
     places = {row.id: names[row.namespace_id] for row in fragments}
     claims = Claim.objects.by_fragment(project_id, places)
     found = {row.id: [Words.of_claim(claim) for claim in claims.get(row.id, [])] for row in fragments}

@@ -14,7 +14,7 @@ from memories.models.enums import SourceClass
 def claim_of(
     draft: ClaimDraft, fragment: Fragment, *, naming: Naming, now: datetime.datetime, position: int = 0
 ) -> Claim:
-    """The row of a claim, named by its namespace's rules; never of more authority than its fragment."""
+    """Return the row of a claim, named by its namespace's rules; never of more authority than its fragment."""
     key = naming.key(draft.subject, draft.predicate)
     authority = fragment.authority if draft.authority is None else min(draft.authority, fragment.authority)
     return Claim(
@@ -45,7 +45,7 @@ def claim_of(
 
 
 def assertion_from(claim: Claim) -> Assertion:
-    """A claim as the gate sees it; its fragment has to be at hand."""
+    """Return a claim as the gate sees it; its fragment has to be at hand."""
     return Assertion(
         fragment_id=claim.fragment_id,
         owner_id=claim.fragment.owner_id,
@@ -63,12 +63,12 @@ def assertion_from(claim: Claim) -> Assertion:
 
 
 def exclude_each_other(one: Claim, other: Claim) -> bool:
-    """Whether two claims of one key can't both be the answer; their fragments have to be at hand."""
+    """Return whether two claims of one key can't both be the answer; their fragments have to be at hand."""
     return assertion_from(one).excludes(assertion_from(other))
 
 
 def free_assertion(fragment: Fragment, value: bytes, *, now: datetime.datetime) -> Assertion:
-    """What a free text says, from now on."""
+    """Return what a free text says, from now on."""
     attested = fragment.authority == USER_RANK and fragment.source == SourceClass.USER_EXPLICIT
     assertion = Assertion(fragment.id, fragment.owner_id, fragment.authority, value, period=Period(now, None))
     return replace(assertion, attested=attested)

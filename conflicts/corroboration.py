@@ -19,7 +19,7 @@ NEEDED = ("id", "project_id", "owner_id", "roots", "provenance_source_id")
 
 
 def independent(project_id: uuid.UUID, pairs: Sequence[Pair]) -> list[Pair]:
-    """Those of the pairs that count, in order: once per owner and lineage root, never for the writer or its kin.
+    """Return those of the pairs that count, in order: once per owner and lineage root, never for the writer or its kin.
 
     By the same rule as one vote; see `votes.corroborate`.
     """
@@ -27,7 +27,7 @@ def independent(project_id: uuid.UUID, pairs: Sequence[Pair]) -> list[Pair]:
 
 
 def corroborate_all(project_id: uuid.UUID, pairs: Sequence[Pair], *, now: datetime.datetime) -> list[Pair]:
-    """Counts those of the pairs that count; the caller holds the fragments. Answers them."""
+    """Count those of the pairs that count; the caller holds the fragments. Answers them."""
     found = _counted_owners(project_id, pairs)
     insert(
         [

@@ -135,9 +135,9 @@ class Evaluation:
         *,
         in_place: bool = False,
     ) -> Assessment:
-        """A newcomer, named; `in_place` where its claims are stored and only some of them are heard again.
+        """Return a newcomer, named; `in_place` where its claims are stored and only some of them are heard again.
 
-        Raises ClaimsDisagree; of claims that were read out of the text the first given one counts, and the text orders
+        Raise ClaimsDisagree; of claims that were read out of the text the first given one counts, and the text orders
         them.
         """
         names, said = self.namings[fragment.namespace_id], list[ClaimAssessment]()
@@ -156,7 +156,7 @@ class Evaluation:
         return Assessment(fragment, said, statements)
 
     def open(self, cases: Sequence[Assessment], *, also: Iterable[Place] = ()) -> None:
-        """Locks and reads the keys of these cases, and others that they touch.
+        """Lock and read the keys of these cases, and others that they touch.
 
         What a free text is compared with needs no lock: whichever was first, both orders are right.
         """
@@ -190,7 +190,7 @@ class Evaluation:
                 )
 
     def read(self, places: set[Place], *, hold: bool = False) -> None:
-        """Reads the key states of these places as they stand now; `hold` keeps what stands there from changing."""
+        """Read the key states of these places as they stand now; `hold` keeps what stands there from changing."""
         self.key_states |= {place: KeyState() for place in places}
         if not places:
             return
@@ -240,7 +240,7 @@ class Evaluation:
         fragment.archived_reason = why if status == Status.ARCHIVED else ""
 
     def _judge(self, assessment: ClaimAssessment, *, by_a_person: bool, returning: bool) -> Verdict:
-        """What is decided on a claim; one whose twin is known stands for itself."""
+        """Return what is decided on a claim; one whose twin is known stands for itself."""
         assertion = assertion_from(assessment.claim)
         if assessment.settled:
             return Verdict(assertion, Status(assessment.claim.verdict))
@@ -251,7 +251,7 @@ class Evaluation:
         return key_state.judge(assertion, policy=policy, by_a_person=by_a_person, beside=beside)
 
     def _whole_twin(self, case: Assessment) -> uuid.UUID | None:
-        """The one fragment that says already all that a newcomer claims."""
+        """Return the one fragment that says already all that a newcomer claims."""
         found = {said.twin and self.claims[said.twin].fragment_id for said in case.said}
         return found.pop() if len(found) == 1 else None
 
@@ -266,7 +266,7 @@ class Evaluation:
         return (Status.ARCHIVED, "precedent_rejected") if bars else (Status.QUARANTINED, "")
 
     def _enter(self, case: Assessment, status: Status, *, by_a_person: bool, returning: bool) -> None:
-        """Enters the claims one by one, for two of one key need a slot each; with a text that waits all wait."""
+        """Enter the claims one by one, for two of one key need a slot each; with a text that waits all wait."""
         for number, said in enumerate(case.said):
             assert said.verdict is not None
             if number and said.verdict.status == Status.ACTIVE and not said.settled:
@@ -292,7 +292,7 @@ class Evaluation:
         }
 
     def _assess_statements(self, case: Assessment) -> list[tuple[Place, Statement]]:
-        """Where the statements of a text belong, but for what its claims say themselves."""
+        """Return where the statements of a text belong, but for what its claims say themselves."""
         names = self.namings[case.fragment.namespace_id]
         own = {(bytes(claim.key_digest), bytes(claim.value_digest)) for claim in case.claims}
         found = []
@@ -319,11 +319,11 @@ class Evaluation:
         return said.attested and all(is_ruled_by_another(other, said) for other in opponents)
 
     def _agrees(self, statement: Statement, other: Assertion, names: Naming) -> bool:
-        """Whether a text only says in other words what a claim does: March 31, and 2026-03-31."""
+        """Return whether a text only says in other words what a claim does: March 31, and 2026-03-31."""
         return agrees(statement.value, standing_of(self.claims[other.id], names))
 
     def _retracted(self, case: Assessment) -> list[uuid.UUID]:
-        """What a person takes back who may: claims of less authority, or of as much and their own."""
+        """Return what a person takes back who may: claims of less authority, or of as much and their own."""
         found = []
         for place, said in self._assess_statements(case):
             if said.retracts:
@@ -345,18 +345,18 @@ class Evaluation:
 
 
 def place_of(claim: Claim) -> Place:
-    """Where a claim belongs."""
+    """Return where a claim belongs."""
     return claim.namespace_id, bytes(claim.key_digest)
 
 
 def _is_said(one: Claim, other: Claim) -> bool:
-    """Whether one claim of a text only says what another says."""
+    """Return whether one claim of a text only says what another says."""
     same = one.key_digest == other.key_digest and one.value_digest == other.value_digest and one.scope == other.scope
     return same and assertion_from(one).meets(assertion_from(other))
 
 
 def _disagree(one: Claim, other: Claim) -> bool:
-    """Whether two claims of one text can't both be so, or are not for the same ears."""
+    """Return whether two claims of one text can't both be so, or are not for the same ears."""
     if one.session_id != other.session_id:
         return True
     return one.key_digest == other.key_digest and assertion_from(one).opposes(assertion_from(other))

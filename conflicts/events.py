@@ -49,7 +49,7 @@ class Bookmark:
 
     @classmethod
     def read(cls, text: str) -> Self:
-        """What `str` wrote. Raises NoBookmark."""
+        """Return what `str` wrote. Raise NoBookmark."""
         try:
             recorded_in, table, number, kind = base64.urlsafe_b64decode(text.encode()).decode().split("|")
             mark = cls(int(recorded_in), int(table), int(number), kind)
@@ -175,7 +175,7 @@ def latest(principal: Principal) -> Bookmark:
 def list_events(
     principal: Principal, *, since: Bookmark | None, limit: int, kind: str | None = None, namespace: str | None = None
 ) -> News:
-    """What happened after `since`, in the covered namespaces. Raises NotFound for a namespace that is not covered."""
+    """What happened after `since`, in the covered namespaces. Raise NotFound for a namespace that is not covered."""
     since = since or Bookmark(0)
     with access.enter(principal, why="events"):
         rows = access.requested_scopes(principal, namespace)

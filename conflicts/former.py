@@ -15,7 +15,7 @@ from conflicts.keys import SEEDS, canonical_key, digest_of
 def create_missing_rulings(
     project_id: uuid.UUID, salt: bytes, *, namespace_ids: Collection[uuid.UUID] | None = None, using: str = "default"
 ) -> int:
-    """Leaves rulings where what was chosen stands, and opens conflicts where it was overwritten; how many rulings.
+    """Leave rulings where what was chosen stands, and opens conflicts where it was overwritten; how many rulings.
 
     Nothing else is changed, and nothing is done twice. The caller is inside the project.
     """

@@ -28,18 +28,18 @@ class Period:
     end: datetime.datetime | None = None
 
     def overlaps(self, other: "Period") -> bool:
-        """Whether both hold at some instant."""
+        """Return whether both hold at some instant."""
         return (self.start is None or other.end is None or self.start < other.end) and (
             other.start is None or self.end is None or other.start < self.end
         )
 
     def contains(self, other: "Period") -> bool:
-        """Whether the other holds only while this one does."""
+        """Return whether the other holds only while this one does."""
         begins = self.start is None or (other.start is not None and self.start <= other.start)
         return begins and (self.end is None or (other.end is not None and other.end <= self.end))
 
     def starts_after(self, other: "Period") -> bool:
-        """Whether this one begins later; a period without a beginning began before all others."""
+        """Return whether this one begins later; a period without a beginning began before all others."""
         return self.start is not None and (other.start is None or other.start < self.start)
 
 
@@ -87,11 +87,11 @@ class Assertion:
         return self.ruled_by if self.is_ruled else self.owner_id
 
     def meets(self, other: "Assertion") -> bool:
-        """Whether both speak in the same place and time; session claims only meet those of their session."""
+        """Return whether both speak in the same place and time; session claims only meet those of their session."""
         return self.session_id == other.session_id and self.period.overlaps(other.period)
 
     def opposes(self, other: "Assertion") -> bool:
-        """Whether both can't be true at one time in one place."""
+        """Return whether both can't be true at one time in one place."""
         return self.excludes(other) and self.meets(other)
 
     def excludes(self, other: "Assertion") -> bool:
@@ -103,7 +103,7 @@ class Assertion:
         return exclusive and self.value != other.value
 
     def repeats(self, other: "Assertion") -> bool:
-        """Whether both say the same, in the same scope, session and time, and neither has a key of its own."""
+        """Return whether both say the same, in the same scope, session and time, and neither has a key of its own."""
         if self.keyed or other.keyed:
             return False
         return self.value == other.value and self.scope == other.scope and self.meets(other)
@@ -122,12 +122,12 @@ class Binding:
     period: Period = Period()
 
     def protects(self, assertion: Assertion) -> bool:
-        """Whether it chose what the assertion says."""
+        """Return whether it chose what the assertion says."""
         here = self.session_id == assertion.session_id and self.period.overlaps(assertion.period)
         return assertion.value in self.chosen and here
 
     def bars(self, assertion: Assertion) -> bool:
-        """Whether it ruled out what the assertion says, of whichever period.
+        """Return whether it ruled out what the assertion says, of whichever period.
 
         The user's own later words open the case again instead.
         """
@@ -154,7 +154,7 @@ def decide(
     beside: bool = False,
     contesting: Collection[uuid.UUID] = (),
 ) -> GateDecision:
-    """Decides once for all standing claims of the key. All or nothing: whoever loses to one replaces none.
+    """Decide once for all standing claims of the key. All or nothing: whoever loses to one replaces none.
 
     A newcomer wins when its authority is above every opponent's, or equal and of the same owner (the newer wins), or
     equal where the predicate's policy says that the newest wins. Where it keeps both, equals of other owners are no
@@ -193,13 +193,13 @@ def _stays_beside(newcomer: Assertion, twin: Assertion, other: Assertion) -> boo
 
 
 def _is_kept(newcomer: Assertion, other: Assertion, policy: str) -> bool:
-    """Whether both stand because the predicate keeps what equals of several owners say."""
+    """Return whether both stand because the predicate keeps what equals of several owners say."""
     equals = newcomer.rank == other.rank and newcomer.owner_id != other.speaker
     return policy == Policy.KEEP_BOTH and equals
 
 
 def why_not_replaced(newcomer: Assertion, other: Assertion, policy: str = Policy.REVIEW) -> ConflictReason | None:
-    """Why the newcomer may not replace the other; None when it may. What a person ruled is no mere reading."""
+    """Return why the newcomer may not replace the other; None when it may. What a person ruled is no mere reading."""
     if newcomer.rank < other.rank:
         return ConflictReason.AUTHORITY
     if newcomer.rank > other.rank or (policy == Policy.NEWEST and not other.is_ruled):
@@ -208,12 +208,12 @@ def why_not_replaced(newcomer: Assertion, other: Assertion, policy: str = Policy
 
 
 def _succeeds(newcomer: Assertion, other: Assertion) -> bool:
-    """A temporal claim that begins later ends the standing one's period instead of erasing it."""
+    """Return a temporal claim that begins later ends the standing one's period instead of erasing it."""
     return newcomer.scope == ClaimScope.TEMPORAL and newcomer.period.starts_after(other.period)
 
 
 def clipped_period(newcomer: Assertion, standing: Sequence[Assertion]) -> Period:
-    """The newcomer's period; one that begins earlier and is open-ended ends where a standing claim begins."""
+    """Return the newcomer's period; one that begins earlier and is open-ended ends where a standing claim begins."""
     period = newcomer.period
     if newcomer.scope != ClaimScope.TEMPORAL or period.end is not None:
         return period

@@ -96,9 +96,9 @@ class Life(Believed):
 
 
 def claims(principal: Principal, question: BeliefQuery, *, now: datetime.datetime) -> QuerySet[Any]:
-    """The fragments whose claims were believed at `known_at` to hold at `as_of`.
+    """Return the fragments whose claims were believed at `known_at` to hold at `as_of`.
 
-    To be read inside `access.enter`, shown by `believed_claims`. Raises NotFound for a namespace that is not covered.
+    To be read inside `access.enter`, shown by `believed_claims`. Raise NotFound for a namespace that is not covered.
     """
     known_at = question.known_at if question.known_at and question.known_at < now else None
     with access.enter(principal, why="claims"):
@@ -173,13 +173,13 @@ def _ever_on(principal: Principal, key: Q, *, claim: str, now: str) -> QuerySet[
 
 
 def _said_now(principal: Principal, question: BeliefQuery) -> QuerySet[Any]:
-    """The claims as they stand, those of other sessions left out."""
+    """Return the claims as they stand, those of other sessions left out."""
     rows: QuerySet[Any] = Claim.objects.within(principal.project_id)
     return rows.filter(session_id__in={"", question.session_id})
 
 
 def _last_events(principal: Principal, session_id: str, known_at: datetime.datetime) -> QuerySet[Any]:
-    """Each claim's last event until `known_at`, those of other sessions left out."""
+    """Return each claim's last event until `known_at`, those of other sessions left out."""
     events: QuerySet[Any] = events_of(Claim).objects.filter(project=principal.project_id, pgh_created_at__lte=known_at)
     later = events.filter(pgh_obj=OuterRef("pgh_obj"), pgh_id__gt=OuterRef("pgh_id"))
     mine = Claim.objects.within(principal.project_id).filter(id=OuterRef("pgh_obj"), session_id=session_id)
@@ -197,7 +197,7 @@ def _renamed(principal: Principal, key: Q) -> Q:
 def _overruled_by_session(
     principal: Principal, said: QuerySet[Any], session_id: str, known_at: datetime.datetime | None
 ) -> set[uuid.UUID]:
-    """Of a session's claim and a lasting one that exclude each other, the one that gives way; by claim.
+    """Return of a session's claim and a lasting one that exclude each other, the one that gives way; by claim.
 
     The session's does, unless the gate would let it replace the other: nobody weaker hides in a session what a
     stronger one said or ruled, nor stands beside it.
@@ -238,7 +238,7 @@ def _by_key(
 
 
 def believed_claims(principal: Principal, rows: Sequence[Any]) -> list[Believed]:
-    """What the fragments of `claims` were believed to claim, in their order, in a fixed number of queries."""
+    """Return what the fragments of `claims` were believed to claim, in their order, in a fixed number of queries."""
     owners = _owners(principal, rows)
     found = _load_rows(principal, rows)
     marks = ruling_marks(principal.project_id, [_subject(row, said, now) for row, _, said, now in found])
@@ -248,7 +248,7 @@ def believed_claims(principal: Principal, rows: Sequence[Any]) -> list[Believed]
 
 
 def _load_rows(principal: Principal, rows: Sequence[Any]) -> list[tuple[Any, Any, Words, Claim | None]]:
-    """Each fragment with a claim, or an event of one, its words, and the claim as it stands, if it does."""
+    """Return each fragment with a claim, or an event of one, its words, and the claim as it stands, if it does."""
     claims = Claim.objects.by_fragment(principal.project_id, [row.id for row in rows])
     if not any(hasattr(row, "beliefs") for row in rows):
         asked = [(row, claim) for row in rows for claim in claims[row.id] if claim.id in row.said]
@@ -264,7 +264,7 @@ def _load_rows(principal: Principal, rows: Sequence[Any]) -> list[tuple[Any, Any
 
 
 def _subject(row: Any, words: Words, now: Claim | None) -> Subject:
-    """What rulings are looked up for: the words' digests follow the rules of today, as those of rulings do."""
+    """Return what rulings are looked up for: the words' digests follow the rules of today, as those of rulings do."""
     return Subject(row.namespace_id, now.session_id if now else "", words.key, words.value_digest)
 
 
@@ -308,9 +308,9 @@ def _believed(
 def timeline(
     principal: Principal, *, subject: str, predicate: str, namespace: str | None = None, session_id: str = ""
 ) -> QuerySet[Any]:
-    """The fragments with a claim on this key, once or now, in the order of `begins`, `recorded_at` and id.
+    """Return the fragments with a claim on this key, once or now, in the order of `begins`, `recorded_at` and id.
 
-    To be read inside `access.enter` and shown by `load_lives`. Raises NotFound for a namespace that is not covered.
+    To be read inside `access.enter` and shown by `load_lives`. Raise NotFound for a namespace that is not covered.
     """
     with access.enter(principal, why="claims"):
         names = _names(principal, namespace)
@@ -326,7 +326,7 @@ def timeline(
 
 
 def load_lives(principal: Principal, rows: Sequence[Any], *, subject: str, predicate: str) -> list[Life]:
-    """What was believed of the fragments of `timeline`, in their order, in a fixed number of queries."""
+    """Return what was believed of the fragments of `timeline`, in their order, in a fixed number of queries."""
     events: dict[uuid.UUID, dict[uuid.UUID, list[Any]]] = defaultdict(lambda: defaultdict(list))
     ids = [row.id for row in rows]
     for event in events_of(Claim).objects.filter(project=principal.project_id, fragment__in=ids).order_by("pgh_id"):
@@ -371,7 +371,7 @@ def _life(
 
 
 def _words_after(event: Any, words: Sequence[Words], key: bytes, now: Claim | None) -> Words | None:
-    """What a claim said of the key after an event; None for nothing, or nothing for other sessions' ears."""
+    """Return what a claim said of the key after an event; None for nothing, or nothing for other sessions' ears."""
     found = words_of_event(event, words)
     whispered = event.scope == ClaimScope.SESSION and not (now and now.session_id)
     if found is None or event.pgh_label == "delete" or whispered or key not in (bytes(event.key_digest), found.key):
@@ -380,7 +380,7 @@ def _words_after(event: Any, words: Sequence[Words], key: bytes, now: Claim | No
 
 
 def _intervals(words: Sequence[tuple[Any, Words | None]]) -> list[Interval]:
-    """The states between events; of several in one transaction the last one counts, and what is equal is one."""
+    """Return the states between events; of several in one transaction the last one counts, and what is equal is one."""
     states: dict[datetime.datetime, tuple[Any, ...] | None] = {}
     moment = FIRST
     for event, what in words:

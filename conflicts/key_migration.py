@@ -125,7 +125,7 @@ class Move:
         return *self.place, self.claim.valid_from or EARLIEST, self.claim.id
 
     def overlaps(self, other: "Move") -> bool:
-        """Whether both hold at some instant."""
+        """Return whether both hold at some instant."""
         mine, theirs = (Period(claim.valid_from, claim.valid_until) for claim in (self.claim, other.claim))
         return mine.overlaps(theirs)
 
@@ -139,7 +139,7 @@ class Move:
 def rekey(project_id: uuid.UUID, namespace_id: uuid.UUID, *, old: Naming, new: Naming) -> None:
     """Names the claims and conflicts of a namespace anew, in the open transaction.
 
-    Whichever spelling is read otherwise from now on is concerned. The caller holds the namespace. Raises ClaimsCollide
+    Whichever spelling is read otherwise from now on is concerned. The caller holds the namespace. Raise ClaimsCollide
     before anything is written.
     """
     here = with_users(namespace_id)
@@ -156,7 +156,7 @@ def with_users(namespace_id: uuid.UUID) -> Q:
 
 
 def _moves(claims: Any, old: Naming, new: Naming) -> Iterator[Move]:
-    """The claims that are named otherwise from now on."""
+    """Return the claims that are named otherwise from now on."""
     spellings = claims.order_by().values_list("predicate", flat=True).distinct()
     concerned = [spelling for spelling in spellings if _reading(old, spelling) != _reading(new, spelling)]
     for claim in locked(claims.filter(predicate__in=concerned)):
@@ -166,13 +166,13 @@ def _moves(claims: Any, old: Naming, new: Naming) -> Iterator[Move]:
 
 
 def locked(claims: Any) -> Iterator[Claim]:
-    """What is to move, kept as it is meanwhile."""
+    """Return what is to move, kept as it is meanwhile."""
     rows: Iterator[Claim] = claims.only(*READ, "valid_from", "valid_until").order_by("id").select_for_update()
     return iter(rows)
 
 
 def _reading(names: Naming, predicate: str) -> tuple[object, ...]:
-    """All that decides how claims of a predicate are named."""
+    """Return all that decides how claims of a predicate are named."""
     rule = names.rule(predicate)
     return names.predicate(predicate), rule.normaliser, names.exclusive(predicate, None), names.registers(predicate)
 
@@ -187,7 +187,7 @@ def _named(claim: Claim, old: Naming, new: Naming) -> Names:
 
 
 def refuse_collisions(project_id: uuid.UUID, namespace_id: uuid.UUID, moves: Sequence[Move]) -> None:
-    """Raises ClaimsCollide when these moves would set standing claims against each other or against those that stay."""
+    """Raise ClaimsCollide when these moves would set standing claims against each other or against those that stay."""
     places = {move.after.key for move in moves if move.arrives}
     moved = {move.claim.id for move in moves}
     standing = Claim.objects.within(project_id).filter(with_users(namespace_id), status__in=STANDING, exclusive=True)
@@ -215,7 +215,7 @@ def _collisions(moves: Sequence[Move]) -> Iterator[Collision]:
 
 
 def write(project_id: uuid.UUID, moves: Sequence[Move]) -> None:
-    """Gives claims their new names, and with them the conflicts that carry the old ones.
+    """Give claims their new names, and with them the conflicts that carry the old ones.
 
     One statement for all, so that a claim may come where another leaves.
     """
@@ -265,7 +265,7 @@ def _rekey_statements(conflicts: Any, old: Naming, new: Naming) -> None:
 
 
 def with_cardinality(claim: Claim, *, exclusive: bool) -> Move:
-    """A claim that keeps its names and takes one value, or many."""
+    """Return a claim that keeps its names and takes one value, or many."""
     before = Names.of(claim)
     return Move(claim, before, replace(before, exclusive=exclusive))
 

@@ -54,7 +54,7 @@ class KeyState:
     def judge(
         self, newcomer: Assertion, *, policy: str = Policy.REVIEW, by_a_person: bool = False, beside: bool = False
     ) -> Verdict:
-        """Decides on a newcomer and changes nothing; of what is said `beside` other things none is a repetition.
+        """Decide on a newcomer and changes nothing; of what is said `beside` other things none is a repetition.
 
         No earlier ruling bars a person, or who only corrects their own claim.
         """
@@ -96,7 +96,7 @@ class KeyState:
         )
 
     def free_slot(self, assertion: Assertion, *, without: set[uuid.UUID] | frozenset[uuid.UUID] = frozenset()) -> int:
-        """The first slot in which nothing stands at the same time; of many values at once all may share one."""
+        """Return the first slot in which nothing stands at the same time; of many values at once all may share one."""
         if not assertion.exclusive:
             return 0
         taken = {
@@ -107,7 +107,7 @@ class KeyState:
         return next(slot for slot in range(len(taken) + 1) if slot not in taken)
 
     def enter(self, verdict: Verdict) -> None:
-        """Takes a verdict in, so that the next newcomer meets it."""
+        """Take a verdict in, so that the next newcomer meets it."""
         if verdict.twin is not None:
             return
         for claim_id in verdict.superseded:
@@ -122,39 +122,39 @@ class KeyState:
             self.contesting.add(verdict.assertion.id)
 
     def under_rulings(self, assertion: Assertion) -> Assertion:
-        """The assertion with the authority of the strongest ruling that chose what it says."""
+        """Return the assertion with the authority of the strongest ruling that chose what it says."""
         found = [binding for binding in self.bindings if binding.protects(assertion)]
         first = max(found, key=lambda binding: binding.authority, default=None)
         return replace(assertion, ruling=first.authority, ruled_by=first.decided_by) if first else assertion
 
     def bar(self, newcomer: Assertion) -> Binding | None:
-        """The strongest ruling that keeps out what it says."""
+        """Return the strongest ruling that keeps out what it says."""
         found = [binding for binding in self.bindings if binding.bars(newcomer)]
         return max(found, key=lambda binding: binding.authority, default=None)
 
     def close(self, claim_id: uuid.UUID, end: datetime.datetime) -> None:
-        """Ends a standing claim's period."""
+        """End a standing claim's period."""
         old = self.standing[claim_id]
         self.standing[claim_id] = replace(old, period=Period(old.period.start, end))
 
     def forget(self, claim_id: uuid.UUID) -> None:
-        """Takes a claim out."""
+        """Take a claim out."""
         self.standing.pop(claim_id, None)
         self.waiting.pop(claim_id, None)
         self.contesting.discard(claim_id)
 
     def forget_fragment(self, fragment_id: uuid.UUID) -> None:
-        """Takes all claims of a fragment out."""
+        """Take all claims of a fragment out."""
         for book in (self.standing, self.waiting):
             for claim_id in [assertion.id for assertion in book.values() if assertion.fragment_id == fragment_id]:
                 self.forget(claim_id)
 
     def opponents(self, assertion: Assertion) -> list[Assertion]:
-        """Whom an assertion opposes among those that stand."""
+        """Return whom an assertion opposes among those that stand."""
         return [o for o in self.standing.values() if o.fragment_id != assertion.fragment_id and assertion.opposes(o)]
 
     def replaced_by(self, waiting: Assertion) -> Assertion | None:
-        """Who says by now what a waiting assertion says, with at least its authority."""
+        """Return who says by now what a waiting assertion says, with at least its authority."""
         found = [o for o in self.standing.values() if waiting.repeats(o) and o.authority >= waiting.authority]
         return max(found, key=lambda other: other.authority, default=None)
 
@@ -201,7 +201,7 @@ class Pairing:
 def pair_conflicts(
     waiting: Assertion, opponents: Sequence[Assertion], pending: Sequence[tuple[uuid.UUID, uuid.UUID | None]]
 ) -> Pairing:
-    """Compares a waiting newcomer's pending conflicts (id, existing claim) with its opponents as they stand now.
+    """Compare a waiting newcomer's pending conflicts (id, existing claim) with its opponents as they stand now.
 
     A conflict whose opponent is gone moves to a new one, so that a person sees what stands today; with nobody left to
     oppose it stays as it is, for a person or for consolidation.

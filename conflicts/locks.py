@@ -18,7 +18,7 @@ Place = tuple[uuid.UUID, bytes]  # namespace, key digest
 def lock_namespaces(
     namespace_ids: Iterable[uuid.UUID], *, claims: int, roots: Collection[uuid.UUID] = frozenset()
 ) -> bool:
-    """Keeps the rules of these namespaces as they are until the transaction ends; before anything is read.
+    """Keep the rules of these namespaces as they are until the transaction ends; before anything is read.
 
     `roots` are those that users' scopes have their rules from. Whoever is about to decide on many claims takes the
     namespaces for itself. Answers whether it did: no key needs a lock of its own then.
@@ -32,12 +32,12 @@ def lock_namespaces(
 
 
 def lock_namespace(namespace_id: uuid.UUID) -> None:
-    """Holds every key of a namespace, and its rules."""
+    """Hold every key of a namespace, and its rules."""
     _lock_numbers([_number(namespace_id.bytes)])
 
 
 def lock_keys(places: Iterable[Place]) -> None:
-    """Holds these keys until the transaction ends. The namespaces are locked already."""
+    """Hold these keys until the transaction ends. The namespaces are locked already."""
     _lock_numbers(sorted(_number(namespace_id.bytes + key) for namespace_id, key in set(places)))
 
 

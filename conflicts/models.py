@@ -124,11 +124,11 @@ class PendingConflictQuerySet(TenantQuerySet):
     """Conflicts."""
 
     def pending(self) -> "PendingConflictQuerySet":
-        """Those that wait."""
+        """Return those that wait."""
         return self.filter(resolved_at=None)
 
     def end(self, *, now: datetime.datetime) -> None:
-        """Ends conflicts that leave nothing to decide."""
+        """End conflicts that leave nothing to decide."""
         self.update(resolution=Resolution.OBSOLETE, resolved_at=now, revision=models.F("revision") + 1)
 
 
@@ -259,13 +259,13 @@ class PendingConflict(TenantModel):
         self.save(update_fields=["resolution", "resolved_at", "revision"])
 
     def opponent(self) -> dict[str, Any]:
-        """Whom the newcomer faces, in JSON's terms."""
+        """Return whom the newcomer faces, in JSON's terms."""
         told = {"existing_authority": self.existing_authority, "existing_trust": self.existing_trust}
         sides = {"existing_id": self.existing_id, "existing_claim": self.existing_claim}
         return {**told, "reason": self.reason, **{name: side and str(side) for name, side in sides.items()}}
 
     def face(self, opponent: dict[str, Any], *, save: bool = True) -> None:
-        """Sets the newcomer against another one."""
+        """Set the newcomer against another one."""
         # What was kept before there were several claims names a fragment alone, whose claim bears its id.
         claim = {"existing_claim": opponent["existing_id"]} if "existing_claim" not in opponent else {}
         for name, value in {**claim, **opponent, "revision": self.revision + 1}.items():
@@ -274,7 +274,7 @@ class PendingConflict(TenantModel):
             self.save(update_fields=[*FACED, "revision"])
 
     def reopen(self) -> None:
-        """Lets it wait again, as if nobody had decided; who did stays in the row history."""
+        """Let it wait again, as if nobody had decided; who did stays in the row history."""
         self.resolution, self.keep, self.note = "", "", ""
         self.resolved_at, self.resolved_by, self.before = None, None, None
         self.revision += 1
@@ -304,7 +304,7 @@ class RulingQuerySet(TenantQuerySet):
     """Rulings."""
 
     def in_force(self) -> "RulingQuerySet":
-        """Those that no later one replaced."""
+        """Return those that no later one replaced."""
         return self.filter(replaced_by=None)
 
 

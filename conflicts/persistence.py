@@ -40,7 +40,7 @@ def one_value_checked_at_the_end(needed: bool = True) -> Iterator[None]:
 def record(
     evaluation: Evaluation, cases: Sequence[Assessment], *, left: Iterable[Place] = ()
 ) -> dict[uuid.UUID, list[PendingConflict]]:
-    """Writes what was decided beside the newcomers' own rows; answers the pending conflicts by newcomer.
+    """Write what was decided beside the newcomers' own rows; answer the pending conflicts by newcomer.
 
     `left` are the keys on which a changed fragment stood before.
     """
@@ -96,7 +96,7 @@ class Succession:
         return cls(**stored)
 
     def take_back(self, project_id: uuid.UUID) -> None:
-        """Undoes it."""
+        """Undo it."""
         Link.objects.within(project_id).filter(id__in=self.links).delete()
         pending = PendingConflict.objects.within(project_id)
         for row in pending.filter(id__in=self.ended, resolution=Resolution.OBSOLETE):
@@ -109,7 +109,7 @@ class Succession:
 
 
 def supersede(project_id: uuid.UUID, successors: dict[uuid.UUID, uuid.UUID], *, now: datetime.datetime) -> Succession:
-    """Marks what was replaced, links it, and moves what was pending against it to its successor."""
+    """Mark what was replaced, link it, and move what was pending against it to its successor."""
     if not successors:
         return Succession()
     old, new = list(successors), list(successors.values())
@@ -139,7 +139,7 @@ def supersede(project_id: uuid.UUID, successors: dict[uuid.UUID, uuid.UUID], *, 
 def supersede_claims(
     project_id: uuid.UUID, successors: dict[uuid.UUID, uuid.UUID], *, now: datetime.datetime
 ) -> Succession:
-    """Marks claims as replaced by fragments; a fragment of which nothing stands any more is superseded whole."""
+    """Mark claims as replaced by fragments; a fragment of which nothing stands any more is superseded whole."""
     if not successors:
         return Succession()
     fallen = save_verdicts(
@@ -158,7 +158,7 @@ def supersede_claims(
 
 
 def _move(rows: Any, successors: dict[uuid.UUID, uuid.UUID], done: Succession, *, now: datetime.datetime) -> None:
-    """Sets what was pending against what was replaced (by claim or fragment) against its successor."""
+    """Set what was pending against what was replaced (by claim or fragment) against its successor."""
     known: set[tuple[uuid.UUID | None, uuid.UUID]] = set()
     for row in rows.select_for_update().order_by("created_at", "id"):
         successor = successors.get(row.existing_claim) or successors[row.existing_id]
@@ -180,7 +180,7 @@ def _move(rows: Any, successors: dict[uuid.UUID, uuid.UUID], done: Succession, *
 def ensure_conflicts(
     evaluation: Evaluation, places: Iterable[Place], *, decided: bool = False
 ) -> dict[uuid.UUID, list[PendingConflict]]:
-    """Sees to it that every waiting newcomer has one pending conflict per opponent that stands now.
+    """See to it that every waiting newcomer has one pending conflict per opponent that stands now.
 
     Who says by now what something stronger says too is superseded by that; after a decision (`decided`) also who waits
     with what its own owner took back by a later value that stands now.
@@ -211,7 +211,7 @@ def ensure_conflicts(
 
 
 def _outdated_by(evaluation: Evaluation, key_state: KeyState, waiting: Assertion) -> Assertion | None:
-    """What its owner said later, with at least its authority, and stands against it; the last of them."""
+    """Return what its owner said later, with at least its authority, and stands against it; the last of them."""
 
     def written(assertion: Assertion) -> tuple[datetime.datetime, uuid.UUID]:
         return evaluation.claims[assertion.id].fragment.created_at, assertion.id
@@ -273,7 +273,7 @@ def _replace_former(evaluation: Evaluation, key_state: KeyState, assertion: Asse
 
 
 def _sides(newcomer: Claim, existing: Claim, *, now: datetime.datetime) -> dict[str, object]:
-    """What a conflict says of both."""
+    """Return what a conflict says of both."""
     return {
         "project_id": newcomer.project_id,
         "namespace_id": newcomer.namespace_id,
@@ -341,7 +341,7 @@ def _text_conflict(
 
 
 def _count_repetitions(evaluation: Evaluation, cases: Sequence[Assessment]) -> None:
-    """Counts what owners said again of their own; who else says so is a voice, not a repetition."""
+    """Count what owners said again of their own; who else says so is a voice, not a repetition."""
     again = Counter(
         case.repeats
         for case in cases

@@ -116,7 +116,7 @@ def preview_reevaluation(
 def reevaluate(
     newcomers: Sequence[Newcomer], expected: Mapping[uuid.UUID, Reassessment], *, now: datetime.datetime
 ) -> list[Reassessment]:
-    """Lets these fragments pass the gate; answers what was done. What would now be ruled otherwise is left as it is.
+    """Let these fragments pass the gate; answer what was done. What would now be ruled otherwise is left as it is.
 
     The caller holds the namespace and the fragments.
     """
@@ -159,7 +159,7 @@ def _prepared(
 
 
 def _findings(evaluation: Evaluation, hearings: Sequence[_Hearing]) -> list[Reassessment]:
-    """The findings, in order; then those about who waited before and needs not be heard for it."""
+    """Return the findings, in order; then those about who waited before and needs not be heard for it."""
     by_id = {hearing.case.fragment.id: hearing for hearing in hearings}
     for hearing in hearings:
         if not hearing.returning:
@@ -177,7 +177,7 @@ def _findings(evaluation: Evaluation, hearings: Sequence[_Hearing]) -> list[Reas
 
 
 def _outdated_claims(evaluation: Evaluation, case: Assessment) -> uuid.UUID | None:
-    """Who outdates all that a text claims; of several claims those that are outdated have yielded already."""
+    """Return who outdates all that a text claims; of several claims those that are outdated have yielded already."""
     newer = {said.claim.id: _newer(evaluation, said, case) for said in case.said}
     if newer and all(newer.values()):
         return next(iter(newer.values()))
@@ -188,7 +188,7 @@ def _outdated_claims(evaluation: Evaluation, case: Assessment) -> uuid.UUID | No
 
 
 def _newer(evaluation: Evaluation, assessment: ClaimAssessment, case: Assessment) -> uuid.UUID | None:
-    """Who stands against a claim, was written later, and would have replaced it then; the last of them."""
+    """Return who stands against a claim, was written later, and would have replaced it then; the last of them."""
     key_state, assertion = evaluation.key_states[place_of(assessment.claim)], assertion_from(assessment.claim)
     later = [
         evaluation.claims[other.id].fragment
@@ -221,7 +221,7 @@ def _write(evaluation: Evaluation, hearings: Sequence[_Hearing], *, now: datetim
 
 
 def _leave_quarantine(evaluation: Evaluation, cases: Sequence[Assessment], *, now: datetime.datetime) -> None:
-    """Ends what waited because of them. Who is disputed stays so."""
+    """End what waited because of them. Who is disputed stays so."""
     ids, claims = [case.fragment.id for case in cases], [claim.id for case in cases for claim in case.claims]
     mine = PendingConflict.objects.within(evaluation.project_id).pending()
     mine.filter(newcomer__in=ids, kind=ConflictKind.TEXT).end(now=now)
@@ -234,7 +234,7 @@ def _leave_quarantine(evaluation: Evaluation, cases: Sequence[Assessment], *, no
 
 
 def _return(evaluation: Evaluation, cases: Sequence[Assessment], *, but: Collection[uuid.UUID]) -> None:
-    """Lets the claims stand that nobody opposes any more, and their fragments with them."""
+    """Let the claims stand that nobody opposes any more, and their fragments with them."""
     back = [s for case in cases for s in case.said if s.verdict and s.verdict.status == Status.ACTIVE]
     back = [said for said in back if said.claim.id not in but]
     Claim.objects.bulk_update([said.claim for said in back], ["slot", "valid_from", "valid_until"])

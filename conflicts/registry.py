@@ -45,14 +45,14 @@ class BadPredicate(Exception):
 
 
 def built_in_predicates() -> tuple[Rule, ...]:
-    """The rules that hold where a namespace says nothing else."""
+    """Return the rules that hold where a namespace says nothing else."""
     return SEEDS
 
 
 def registered_predicates(principal: Principal, namespace: str | None = None) -> QuerySet[Any]:
-    """The rules of one namespace, or of all that the principal covers. To be read inside `access.enter`.
+    """Return the rules of one namespace, or of all that the principal covers. To be read inside `access.enter`.
 
-    Raises NotFound, NotPermitted.
+    Raise NotFound, NotPermitted.
     """
     principal.require(Verb.READ)
     with access.enter(principal, why="list"):
@@ -73,9 +73,9 @@ def register_predicate(
     policy: str | None = None,
     now: datetime.datetime,
 ) -> Predicate:
-    """Gives a namespace a rule of its own; what is not said stays as the built-in rule has it.
+    """Give a namespace a rule of its own; what is not said stays as the built-in rule has it.
 
-    Raises NotFound, NotPermitted (also for a claim above the ceiling that stands under it), BadPredicate,
+    Raise NotFound, NotPermitted (also for a claim above the ceiling that stands under it), BadPredicate,
     PredicateTaken, AliasCollision, ClaimsCollide.
     """
     principal.require(Verb.ADMIN)
@@ -105,9 +105,9 @@ def change_predicate(
     revision: int | None = None,
     now: datetime.datetime,
 ) -> Predicate:
-    """Changes `exclusive`, `aliases`, `normaliser`, `policy` of the rule with this id, or this namespace and name.
+    """Change `exclusive`, `aliases`, `normaliser`, `policy` of the rule with this id, or this namespace and name.
 
-    Raises NotFound, NotPermitted (as `register`), BadPredicate, StaleRevision when `revision` is not the current one,
+    Raise NotFound, NotPermitted (as `register`), BadPredicate, StaleRevision when `revision` is not the current one,
     AliasCollision, ClaimsCollide.
     """
     principal.require(Verb.ADMIN)
@@ -142,14 +142,14 @@ def refuse_low_rule(principal: Principal, namespace_id: uuid.UUID, names: Naming
 
 
 def _root(namespace: Namespace) -> Namespace:
-    """Whose rules hold in a namespace. Raises NotPermitted for the scope of a user, which has none of its own."""
+    """Whose rules hold in a namespace. Raise NotPermitted for the scope of a user, which has none of its own."""
     if namespace.parent_id is not None:
         raise NotPermitted("rules are of the namespace, for all its users: leave the user out")
     return namespace
 
 
 def _find(principal: Principal, which: uuid.UUID | tuple[str, str]) -> Predicate:
-    """The row, which somebody else may still change. Raises NotFound, NotPermitted where the principal only reads."""
+    """The row, which somebody else may still change. Raise NotFound, NotPermitted where the principal only reads."""
     rows = Predicate.objects.within(principal.project_id).select_related("namespace")
     if isinstance(which, uuid.UUID):
         row: Predicate | None = rows.filter(id=which).first()
@@ -169,7 +169,7 @@ def _find(principal: Principal, which: uuid.UUID | tuple[str, str]) -> Predicate
 
 
 def row_of(names: Naming, project_id: uuid.UUID, namespace_id: uuid.UUID, name: str) -> Predicate | None:
-    """The registered rule of that name, in any spelling."""
+    """Return the registered rule of that name, in any spelling."""
     rows = Predicate.objects.within(project_id).select_related("namespace").filter(namespace=namespace_id)
     found: Predicate | None = rows.filter(spelling_digest=_digest(names, name)).first()
     return found
@@ -180,7 +180,7 @@ def _digest(names: Naming, name: str) -> bytes:
 
 
 def _save_rule(row: Predicate, rule: Rule, *, names: Naming, now: datetime.datetime) -> Predicate:
-    """Writes a rule in place of the former one of its name; the standing claims are named by it from now on."""
+    """Write a rule in place of the former one of its name; the standing claims are named by it from now on."""
     own = canonical_key(rule.name)
     rules = dict.fromkeys(names.registered.values())
     former = [other for other in rules if canonical_key(other.name) == own]
@@ -196,7 +196,7 @@ def _save_rule(row: Predicate, rule: Rule, *, names: Naming, now: datetime.datet
 
 
 def write_rule(row: Predicate, rule: Rule, *, names: Naming, now: datetime.datetime) -> None:
-    """Saves the row as the rule says."""
+    """Save the row as the rule says."""
     row.name, row.aliases, row.spelling_digest = rule.name, list(rule.aliases), _digest(names, rule.name)
     row.exclusive, row.normaliser, row.policy = rule.exclusive, rule.normaliser, rule.policy
     row.updated_at = now
@@ -204,7 +204,7 @@ def write_rule(row: Predicate, rule: Rule, *, names: Naming, now: datetime.datet
 
 
 def _spelled(text: str, *, field: str, index: int | None = None) -> str:
-    """A name or alias, trimmed. Raises BadPredicate when it is too long or holds nothing that could be compared."""
+    """A name or alias, trimmed. Raise BadPredicate when it is too long or holds nothing that could be compared."""
     text = text.strip()
     if len(text) > LONGEST:
         raise BadPredicate(f"Use at most {LONGEST} characters.", field=field, index=index)
@@ -214,7 +214,7 @@ def _spelled(text: str, *, field: str, index: int | None = None) -> str:
 
 
 def _aliases(name: str, aliases: Sequence[str]) -> tuple[str, ...]:
-    """Each further spelling once."""
+    """Return each further spelling once."""
     if len(aliases) > MOST_ALIASES:
         raise BadPredicate(f"Give at most {MOST_ALIASES} aliases.", field="aliases")
     told = [_spelled(alias, field="aliases", index=index) for index, alias in enumerate(aliases)]

@@ -71,7 +71,7 @@ class Renamed:
         return max(self.claim.authority, self.ruling), self.claim.fragment.created_at, self.claim.pk
 
     def excludes(self, other: "Renamed") -> bool:
-        """Whether both can't stand: two keys became one, nobody chose between them, and they say otherwise."""
+        """Return whether both can't stand: two keys became one, nobody chose between them, and they say otherwise."""
         mine, theirs = (Period(one.valid_from, one.valid_until) for one in (self.claim, other.claim))
         return (
             self.before.key != other.before.key
@@ -109,7 +109,7 @@ def _rows(models: Models, app: str, name: str, project_id: uuid.UUID, using: str
 
 
 def _namings(models: Models, project_id: uuid.UUID, using: str) -> dict[uuid.UUID, Naming]:
-    """The names of each namespace that holds claims or conflicts; a user's scope has those of its root."""
+    """Return the names of each namespace that holds claims or conflicts; a user's scope has those of its root."""
     salt = bytes(models.get_model("memories", "Project")._base_manager.using(using).get(id=project_id).salt)
     rules = defaultdict(list)
     for row in _rows(models, "conflicts", "Predicate", project_id, using):
@@ -215,7 +215,7 @@ def _quarantine(claim: Any, claims: Any) -> None:
 
 
 def _ruled(rulings: Any) -> dict[tuple[uuid.UUID, bytes, str], int]:
-    """The authority of the rulings that chose a value, by namespace, key and value."""
+    """Return the authority of the rulings that chose a value, by namespace, key and value."""
     found: dict[tuple[uuid.UUID, bytes, str], int] = {}
     for row in rulings.filter(replaced_by=None):
         for value in row.chosen:
@@ -225,7 +225,7 @@ def _ruled(rulings: Any) -> dict[tuple[uuid.UUID, bytes, str], int]:
 
 
 def _sides(newcomer: Any, existing: Any, *, now: datetime.datetime) -> dict[str, Any]:
-    """What a conflict says of both."""
+    """Return what a conflict says of both."""
     equals = newcomer.authority == existing.authority and newcomer.fragment.owner_id != existing.fragment.owner_id
     return {
         "project_id": newcomer.project_id,
@@ -248,5 +248,5 @@ def _sides(newcomer: Any, existing: Any, *, now: datetime.datetime) -> dict[str,
 
 
 def _trust(fragment: Any, *, now: datetime.datetime) -> float:
-    """A migration's fragment has the columns and no methods."""
+    """Return a migration's fragment has the columns and no methods."""
     return round(Fragment.trust_parts_at(fragment, now).trust, 4)

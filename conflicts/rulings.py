@@ -77,7 +77,7 @@ class Decided:
 
 
 def binding_of(row: Ruling) -> Binding:
-    """A ruling as the gate sees it."""
+    """Return a ruling as the gate sees it."""
     chosen, ruled_out = (frozenset(map(bytes.fromhex, digests)) for digests in (row.chosen, row.ruled_out))
     period = Period(row.valid_from, row.valid_until)
     return Binding(row.id, row.authority, row.decided_by, chosen, ruled_out, row.session_id, period)
@@ -86,7 +86,7 @@ def binding_of(row: Ruling) -> Binding:
 def record(
     conflicts: Sequence[PendingConflict], decided: Decided, names: Naming, *, now: datetime.datetime
 ) -> list[Ruling]:
-    """Leaves the ruling of a decision on each key that it was about; the first of the conflicts stands for a key."""
+    """Leave the ruling of a decision on each key that it was about; the first of the conflicts stands for a key."""
     by_key: dict[bytes, PendingConflict] = {}
     for conflict in conflicts:
         by_key.setdefault(bytes(conflict.key_digest), conflict)
@@ -99,7 +99,7 @@ def record(
 
 
 def _takes_the_newest(conflict: PendingConflict, names: Naming) -> bool:
-    """Whether the predicate is one of readings or states, which the newest value answers."""
+    """Return whether the predicate is one of readings or states, which the newest value answers."""
     if conflict.kind == ConflictKind.DISPUTE:
         return False
     claims = Claim.objects.within(conflict.project_id).filter(id__in=[conflict.challenger, conflict.challenged])
@@ -162,7 +162,7 @@ def _known(ids: Iterable[uuid.UUID | None]) -> list[uuid.UUID]:
 
 
 def _store_ruling(row: Ruling) -> Ruling:
-    """Stores a ruling; what it contradicts is replaced by it, and what that said besides is said by it."""
+    """Store a ruling; what it contradicts is replaced by it, and what that said besides is said by it."""
     chosen, ruled_out = set(row.chosen), set(row.ruled_out)
     former = []
     for other in _beside(row):
@@ -178,7 +178,7 @@ def _store_ruling(row: Ruling) -> Ruling:
 
 
 def _beside(row: Ruling) -> list[Ruling]:
-    """The rulings in force on the same key, of the same session and time."""
+    """Return the rulings in force on the same key, of the same session and time."""
     if not row.key_digest:
         return []
     same = {"namespace": row.namespace_id, "key_digest": row.key_digest, "session_id": row.session_id}
@@ -188,7 +188,7 @@ def _beside(row: Ruling) -> list[Ruling]:
 
 
 def withdraw(conflict_ids: Collection[uuid.UUID], project_id: uuid.UUID) -> None:
-    """Takes the rulings of a decision away; what they had replaced is in force again."""
+    """Take the rulings of a decision away; what they had replaced is in force again."""
     gone = Ruling.objects.within(project_id).filter(conflict__in=conflict_ids)
     ids = list(gone.values_list("id", flat=True))
     Ruling.objects.within(project_id).filter(replaced_by__in=ids).update(replaced_by=None)
@@ -196,21 +196,21 @@ def withdraw(conflict_ids: Collection[uuid.UUID], project_id: uuid.UUID) -> None
 
 
 def refuse_weaker(principal: Principal, rulings: Iterable[tuple[int, uuid.UUID | None]]) -> None:
-    """Raises NotPermitted unless each ruling (authority, whose) is one's own, or of no higher a ceiling."""
+    """Raise NotPermitted unless each ruling (authority, whose) is one's own, or of no higher a ceiling."""
     for authority, decided_by in rulings:
         if authority > rank_of(principal) and decided_by != principal.owner_id:
             raise NotPermitted("a reviewer with a higher ceiling ruled on this")
 
 
 def count_repeats(project_id: uuid.UUID, ids: Iterable[uuid.UUID | None], *, now: datetime.datetime) -> None:
-    """Counts what was said again although a ruling had ruled it out."""
+    """Count what was said again although a ruling had ruled it out."""
     for ruling_id in sorted(filter(None, ids)):
         row = Ruling.objects.within(project_id).filter(id=ruling_id)
         row.update(repeats=F("repeats") + 1, repeated_at=now)
 
 
 def protection(project_id: uuid.UUID, fragment_id: uuid.UUID) -> int:
-    """The authority of the strongest ruling that chose this memory or what it claims; 0 without one."""
+    """Return the authority of the strongest ruling that chose this memory or what it claims; 0 without one."""
     rows = with_protection(Fragment.objects.within(project_id).filter(id=fragment_id))
     return int(rows.values_list("ruled", flat=True).first() or 0)
 
@@ -279,7 +279,7 @@ class _Words:
 
 
 def _values(project_id: uuid.UUID, rulings: Iterable[Ruling]) -> dict[uuid.UUID, _Words]:
-    """What the memories that rulings name say. What was forgotten is left out."""
+    """Return what the memories that rulings name say. What was forgotten is left out."""
     ids = {i for row in rulings for i in (*row.chosen_fragments, *row.ruled_out_fragments)}
     rows = Fragment.objects.within(project_id).filter(id__in=ids).values_list("id", "content") if ids else ()
     claims = Claim.objects.by_fragment(project_id, ids) if ids else {}
@@ -294,7 +294,7 @@ def forget(project_id: uuid.UUID, fragment_ids: Sequence[uuid.UUID]) -> None:
 
 
 def ruled_on(principal: Principal, fragment_ids: Collection[uuid.UUID]) -> dict[uuid.UUID, Ruling]:
-    """By memory, the last ruling in force that chose it or ruled it out. Inside `access.enter`."""
+    """Return by memory, the last ruling in force that chose it or ruled it out. Inside `access.enter`."""
     named = list(fragment_ids)
     told = Q(chosen_fragments__overlap=named) | Q(ruled_out_fragments__overlap=named) | Q(fragment__in=named)
     rows = Ruling.objects.within(principal.project_id).in_force().filter(told).order_by("decided_at", "id")
@@ -308,7 +308,7 @@ def ruled_on(principal: Principal, fragment_ids: Collection[uuid.UUID]) -> dict[
 def rulings(
     principal: Principal, *, namespace: str | None = None, subject: str | None = None, predicate: str | None = None
 ) -> Any:
-    """The rulings in force that the principal may read, narrowed down; keys in any spelling. Raises NotFound."""
+    """Return the rulings in force that the principal may read, narrowed down; keys in any spelling. Raise NotFound."""
     rows = Ruling.objects.within(principal.project_id).in_force()
     found = narrowed(rows, principal, namespace=namespace, subject=subject, predicate=predicate)
     return found.select_related("namespace").annotate(created_at=F("decided_at"))
@@ -317,7 +317,7 @@ def rulings(
 def narrowed(
     rows: Any, principal: Principal, *, namespace: str | None, subject: str | None, predicate: str | None
 ) -> Any:
-    """Those that the request looks at, of a subject and a predicate, in any spelling. Raises NotFound.
+    """Return those that the request looks at, of a subject and a predicate, in any spelling. Raise NotFound.
 
     Each namespace has rules, hence names, of its own.
     """
@@ -337,6 +337,6 @@ def narrowed(
 
 
 def of_conflicts(project_id: uuid.UUID, conflict_ids: Collection[uuid.UUID]) -> Mapping[uuid.UUID, Ruling]:
-    """The rulings that decisions left, by conflict."""
+    """Return the rulings that decisions left, by conflict."""
     rows = Ruling.objects.within(project_id).filter(conflict__in=conflict_ids)
     return {row.conflict_id: row for row in rows}

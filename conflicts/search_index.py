@@ -33,13 +33,13 @@ class BlockedByErasure(NovaError):
 
 
 def refuse_forgotten(fragments: Sequence[Fragment]) -> None:
-    """Raises BlockedByErasure for the first whose text was forgotten."""
+    """Raise BlockedByErasure for the first whose text was forgotten."""
     if forgotten := find_forgotten_fragments(fragments):
         raise BlockedByErasure(index=forgotten[0])
 
 
 def find_forgotten_fragments(fragments: Sequence[Fragment]) -> list[int]:
-    """Which of these fragments say what was forgotten where they are to stand; by index."""
+    """Return which of these fragments say what was forgotten where they are to stand; by index."""
     said = [(n, text) for n, row in enumerate(fragments) for text in (row.content, *row.procedure)]
     texts = [(fragments[n].namespace_id, text, fragments[n].authority) for n, text in said]
     return sorted({said[i][0] for i in find_forgotten_texts(fragments[0].project_id, texts)}) if fragments else []
@@ -69,13 +69,13 @@ def find_forgotten_texts(project_id: uuid.UUID, texts: Sequence[tuple[uuid.UUID 
 
 
 def index_keywords(fragment_ids: Sequence[uuid.UUID]) -> None:
-    """Writes the keyword rows of these fragments anew."""
+    """Write the keyword rows of these fragments anew."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT nova_index_keywords(%s::uuid[])", [list(fragment_ids)])
 
 
 def store_vectors(rows: Sequence[tuple[Fragment, Any, Sequence[Claim]]], *, model: EmbeddingModel) -> None:
-    """Stores the unit vectors that are there; the fragments wait for those of all other live models.
+    """Store the unit vectors that are there; the fragments wait for those of all other live models.
 
     Which models live is read here, in the transaction: so a switch between embedding and storing loses nothing.
     """
@@ -101,7 +101,7 @@ def store_vectors(rows: Sequence[tuple[Fragment, Any, Sequence[Claim]]], *, mode
 
 
 def reindex_fragment(fragment: Fragment, vector: Any, claims: Sequence[Claim], *, model: EmbeddingModel) -> None:
-    """Replaces what search needs of a fragment whose text is new."""
+    """Replace what search needs of a fragment whose text is new."""
     for table in (PendingEmbedding, Embedding):
         table.objects.filter(project_id=fragment.project_id, fragment_id=fragment.id).delete()
     index_keywords([fragment.id])
@@ -109,7 +109,7 @@ def reindex_fragment(fragment: Fragment, vector: Any, claims: Sequence[Claim], *
 
 
 def embeddings(rows: Sequence[tuple[Fragment, Any, Sequence[Claim]]], *, model: EmbeddingModel) -> list[Embedding]:
-    """The vectors that are there, with what search asks of their fragments besides."""
+    """Return the vectors that are there, with what search asks of their fragments besides."""
     roots = roots_of(rows[0][0].project_id, {row.namespace_id for row, _, _ in rows}) if rows else {}
     return [
         _embedding(row, vector, claims, root_id=roots[row.namespace_id], model=model)

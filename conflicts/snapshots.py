@@ -37,7 +37,7 @@ class CannotUndo(NovaError):
 
 
 def snapshot(project_id: uuid.UUID, fragment_ids: Iterable[uuid.UUID]) -> State:
-    """What decisions change of these fragments, by id, in JSON's terms."""
+    """Return what decisions change of these fragments, by id, in JSON's terms."""
     wanted = list(fragment_ids)
     rows = Fragment.objects.within(project_id).filter(id__in=wanted).values_list("id", *FRAGMENT)
     found: State = {str(row[0]): {"fragment": _plain(row[1:])} for row in rows}
@@ -54,7 +54,7 @@ def snapshot(project_id: uuid.UUID, fragment_ids: Iterable[uuid.UUID]) -> State:
 
 
 def same_belief(one: State, other: State) -> bool:
-    """Whether both say the same of what is believed; when a row was last touched is nobody's belief."""
+    """Return whether both say the same of what is believed; when a row was last touched is nobody's belief."""
     when = FRAGMENT.index("updated_at")
 
     def belief(state: State) -> dict[str, Any]:
@@ -67,7 +67,7 @@ def same_belief(one: State, other: State) -> bool:
 
 
 def bring_back(project_id: uuid.UUID, state: State, *, now: datetime.datetime) -> None:
-    """Makes these fragments and claims what they were; what no longer replaces them is not linked to them either.
+    """Make these fragments and claims what they were; what no longer replaces them is not linked to them either.
 
     It is a change like any other: a backup from before it is older.
     """

@@ -62,7 +62,7 @@ def save_verdicts(
 def _replacements(
     claims: list[Claim], changes: Mapping[uuid.UUID, VerdictChange], *, now: datetime.datetime, why: str
 ) -> uuid.UUID | None:
-    """Who replaces the fragment, if nothing of it stands any more."""
+    """Return who replaces the fragment, if nothing of it stands any more."""
     fragment = claims[0].fragment
     before = str(fragment.status)
     own = [str(changes[c.id].status) if c.id in changes else claim_status(c, before) for c in claims]

@@ -50,7 +50,7 @@ def vote(
     reason: str = "",
     source_id: str = "",
 ) -> Counted:
-    """An owner's vote on a fragment that it reads. Raises NotFound, NotPermitted."""
+    """Return an owner's vote on a fragment that it reads. Raise NotFound, NotPermitted."""
     with access.enter(principal, why=ballot):
         rows = Fragment.objects.within(principal.project_id).select_related("namespace")
         fragment = rows.select_for_update(no_key=True, of=("self",)).filter(id=fragment_id).first()
@@ -69,7 +69,7 @@ def vote(
 
 
 def roots_of(fragment: Fragment) -> frozenset[str]:
-    """Where what a fragment says comes from: it repeats its ancestors and the source it names."""
+    """Return where what a fragment says comes from: it repeats its ancestors and the source it names."""
     named = {fragment.provenance_source_id} if fragment.provenance_source_id else set()
     return frozenset({str(root) for root in fragment.roots} | named)
 
@@ -138,7 +138,7 @@ def _cast(
 
 
 def is_disputed(fragment: Fragment) -> bool:
-    """Whether votes or a person keep it disputed."""
+    """Return whether votes or a person keep it disputed."""
     return _is_low(fragment) or _disputed_by_a_person(fragment)
 
 
@@ -147,13 +147,13 @@ def _is_low(fragment: Fragment) -> bool:
 
 
 def _is_outvoted(fragment: Fragment) -> bool:
-    """Whether enough owners, each as strong as the fragment, dispute it and nobody supports it."""
+    """Return whether enough owners, each as strong as the fragment, dispute it and nobody supports it."""
     supported = fragment.reinforcements > 0 or fragment.corroboration > 1
     return fragment.source != SourceClass.USER_EXPLICIT and fragment.disputes >= OUTVOTED and not supported
 
 
 def _recount(fragment: Fragment, *, now: datetime.datetime) -> None:
-    """Counts the votes anew; below the threshold an active fragment is disputed, above it one is active again."""
+    """Count the votes anew; below the threshold an active fragment is disputed, above it one is active again."""
     ballots = list(
         Vote.objects.within(fragment.project_id)
         .filter(fragment=fragment, counted=True)
@@ -181,14 +181,14 @@ def _recount(fragment: Fragment, *, now: datetime.datetime) -> None:
 
 
 def _disputed_by_a_person(fragment: Fragment) -> bool:
-    """What a person decided no vote takes back."""
+    """Return what a person decided no vote takes back."""
     reviews = PendingConflict.objects.within(fragment.project_id).filter(existing=fragment, kind=ConflictKind.DISPUTE)
     found: bool = reviews.filter(resolution=Resolution.SUPERSEDE).exists()
     return found
 
 
 def _review(fragment: Fragment, voter: Voter, *, now: datetime.datetime) -> PendingConflict:
-    """The pending review of a fragment, opened when there is none."""
+    """Return the pending review of a fragment, opened when there is none."""
     pending = PendingConflict.objects.within(fragment.project_id).pending()
     found: PendingConflict | None = pending.filter(existing=fragment, kind=ConflictKind.DISPUTE).first()
     if found:

@@ -93,7 +93,7 @@ class EmbeddingModelAdmin(ReadOnly):
 
     @admin.action(description="Embed what has no vector of it, in every project", permissions=["operate"])
     def backfill(self, request: HttpRequest, rows: "QuerySet[EmbeddingModel]") -> None:
-        """Starts the work."""
+        """Start the work."""
         self._each(request, rows, lambda row: jobs.fill_model(row, now=timezone.now()))
 
     @admin.action(description="Switch all questions to it", permissions=["operate"])

@@ -92,7 +92,7 @@ class TaskHistory(Protocol):
     def recent(
         self, principal: Principal, namespaces: Sequence[Placed], *, limit: int, now: datetime.datetime
     ) -> Snapshot:
-        """At most `limit` tasks, by `updated_at` and id, the latest first. Asked inside `access.enter`."""
+        """Return at most `limit` tasks, by `updated_at` and id, the latest first. Asked inside `access.enter`."""
         ...
 
 
@@ -151,7 +151,7 @@ def recent(
     now: datetime.datetime,
     history: TaskHistory | None = None,
 ) -> Snapshot:
-    """The recent tasks of these namespaces, at most 1.5 seconds old. To be asked inside `access.enter`."""
+    """Return the recent tasks of these namespaces, at most 1.5 seconds old. To be asked inside `access.enter`."""
     if not namespaces:
         return NoHistory().recent(principal, namespaces, limit=limit, now=now)
     start = time.perf_counter()
@@ -167,13 +167,13 @@ def recent(
 
 
 def _all_there(principal: Principal, known: Snapshot) -> bool:
-    """Whether none of them was forgotten since: no cache brings that back."""
+    """Return whether none of them was forgotten since: no cache brings that back."""
     ids = [task.row_id for task in known.tasks]
     return bool(Task.objects.within(principal.project_id).filter(id__in=ids).count() == len(ids))
 
 
 def prepare_report(report: TaskReport) -> Prepared | None:
-    """What is remembered of a task's end, embedded; None while it goes on."""
+    """Return what is remembered of a task's end, embedded; None while it goes on."""
     if report.status not in OUTCOMES:
         return None
     text = f"{report.title} ({report.status})" + (f": {report.summary}" if report.summary else "")
@@ -196,9 +196,9 @@ def prepare_report(report: TaskReport) -> Prepared | None:
 def report_task(
     principal: Principal, report: TaskReport, prepared: Prepared | None, *, now: datetime.datetime
 ) -> Reported:
-    """Keeps what is reported; what is older than what is known changes nothing. A task's end becomes a memory.
+    """Keep what is reported; what is older than what is known changes nothing. A task's end becomes a memory.
 
-    Raises NotFound, NotPermitted, BlockedByErasure.
+    Raise NotFound, NotPermitted, BlockedByErasure.
     """
     principal.require(Verb.WRITE)
     with access.enter(principal, why="task"):
@@ -238,7 +238,7 @@ def _find_stored(principal: Principal, prepared: Prepared, *, now: datetime.date
 
 
 def _is_due(task: Task, *, now: datetime.datetime) -> bool:
-    """Whether a task failed so often lately that a way out should be proposed, and none was just now."""
+    """Return whether a task failed so often lately that a way out should be proposed, and none was just now."""
     if task.status != TaskStatus.FAILED or len(task.failed_at) < IMPASSE or task.failed_at[0] <= now - WITHIN:
         return False
     if task.proposed_at and task.proposed_at > now - PAUSE:

@@ -17,7 +17,7 @@ class MemoriesConfig(AppConfig):
     name = "memories"
 
     def ready(self) -> None:
-        """Lets the OpenAPI document know our extensions, failpoints be checked, and the ages of backups be told."""
+        """Let the OpenAPI document know our extensions, failpoints be checked, and the ages of backups be told."""
         from prometheus_client import REGISTRY
 
         from memories import failpoints  # noqa: F401  # registers its check

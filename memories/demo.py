@@ -244,7 +244,7 @@ CLAIMS: dict[str, tuple[str, str, str, bool]] = {
 
 
 def create_story(*, now: datetime.datetime) -> int:
-    """Makes the demo project with its story; the number of new fragments, 0 when it stands already."""
+    """Make the demo project with its story; the number of new fragments, 0 when it stands already."""
     principal = access.system_principal(keys.ensure_project(PROJECT), ceiling="user_explicit")
     with access.enter(principal, why="demo"):
         if Namespace.objects.within(principal.project_id).filter(name=TOUR).exists():
@@ -256,7 +256,7 @@ def create_story(*, now: datetime.datetime) -> int:
 
 
 def _evict(principal: Principal, now: datetime.datetime) -> None:
-    """Tells of one more memory, and lets it leave."""
+    """Tell of one more memory, and let it leave."""
     days_ago, kind, source_type, source, text = GONE
     then = now - datetime.timedelta(days=days_ago)
     options: dict[str, Any] = {

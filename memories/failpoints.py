@@ -14,14 +14,14 @@ VARIABLE = "NOVAMEM_FAILPOINT"
 
 
 def reach(name: str) -> None:
-    """Ends this process by SIGKILL when it was told to die here."""
+    """End this process by SIGKILL when it was told to die here."""
     if os.environ.get(VARIABLE) == name and settings.DEBUG:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
 @checks.register
 def only_for_tests(**_: Any) -> list[checks.CheckMessage]:
-    """A failpoint in earnest would be an outage."""
+    """Return a failpoint in earnest would be an outage."""
     if VARIABLE not in os.environ or settings.DEBUG:
         return []
     return [checks.Error(f"{VARIABLE} is set.", hint="Unset it; it needs DEBUG.", id="memories.E001")]

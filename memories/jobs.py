@@ -138,7 +138,7 @@ class NotUndoable(NovaError):
 def check_options(
     kind: str, options: Options, *, namespace: Namespace | None = None, placed: bool = False, dry_run: bool = False
 ) -> None:
-    """Raises BadOptions unless options and place (once it is `placed`) are those of the kind."""
+    """Raise BadOptions unless options and place (once it is `placed`) are those of the kind."""
     if kind not in KINDS:
         raise BadOptions("kind", f"Use one of: {', '.join(KINDS)}.")
     KINDS[kind].check(options)
@@ -160,7 +160,7 @@ def start(
     dry_run: bool = False,
     wake_up: bool = True,
 ) -> Operation:
-    """A queued operation whose worker is woken when the transaction commits. Raises BadOptions, AlreadyRunning.
+    """Return a queued operation whose worker is woken when the transaction commits. Raise BadOptions, AlreadyRunning.
 
     And what the kind refuses. Without `wake_up` no worker is told: the caller runs it.
     """
@@ -190,7 +190,7 @@ def _open_one(principal: Principal, kind: str, namespace: Namespace | None) -> u
 def start_undo(
     principal: Principal, operation_id: uuid.UUID, *, now: datetime.datetime, wake_up: bool = True
 ) -> Operation:
-    """A queued operation that takes an ended one back. Raises NotFound, NotUndoable and what the kind refuses."""
+    """A queued operation that takes an ended one back. Raise NotFound, NotUndoable and what the kind refuses."""
     with access.enter(principal, why="undo"):
         found = Operation.objects.within(principal.project_id).select_related("namespace").filter(id=operation_id)
         operation = found.first()
@@ -215,7 +215,7 @@ def start_undo(
 
 
 def _undo(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
-    """Hands an undo to the kind of what is undone."""
+    """Hand an undo to the kind of what is undone."""
     with access.enter(principal, why="undo"):
         rows = Operation.objects.within(principal.project_id).select_related("namespace")
         undone = rows.get(id=operation.options["operation"])
@@ -237,7 +237,7 @@ def start_due(principal: Principal, *, now: datetime.datetime) -> list[Operation
 def start_for_model(
     principal: Principal, *, kind: str, model: EmbeddingModel, now: datetime.datetime, wake_up: bool = True
 ) -> Operation:
-    """The project's open operation about the model, begun now when there is none. Raises BadOptions.
+    """Return the project's open operation about the model, begun now when there is none. Raise BadOptions.
 
     Without `wake_up` no worker is told: the caller runs it.
     """
@@ -277,7 +277,7 @@ def _start_in_every_project(kind: str, model: EmbeddingModel, *, now: datetime.d
 
 
 def consolidate_everything(principal: Principal, *, now: datetime.datetime) -> None:
-    """Starts a consolidation of each namespace of the project, but for those where one is open.
+    """Start a consolidation of each namespace of the project, but for those where one is open.
 
     Of the scopes of users only those in which memories have changed since the last one began.
     """
@@ -296,7 +296,7 @@ def consolidate_everything(principal: Principal, *, now: datetime.datetime) -> N
 
 
 def evolve_everything(principal: Principal, *, now: datetime.datetime) -> None:
-    """Starts a look for contradictions in free texts in each namespace of the project, where a model is there.
+    """Start a look for contradictions in free texts in each namespace of the project, where a model is there.
 
     None beside one that is open. Of the scopes of users only in those in which memories have changed since the last.
     """
@@ -314,7 +314,7 @@ def evolve_everything(principal: Principal, *, now: datetime.datetime) -> None:
 
 
 def back_up_daily(principal: Principal, *, now: datetime.datetime) -> None:
-    """Starts a full backup, none beside one that is open, and proves the newest: read to its end, and restored."""
+    """Start a full backup, none beside one that is open, and proves the newest: read to its end, and restored."""
     with access.enter(principal, why="schedule"):
         open_ones = Operation.objects.within(principal.project_id).filter(state__in=operations.OPEN)
         running = set(open_ones.values_list("kind", flat=True))
@@ -324,7 +324,7 @@ def back_up_daily(principal: Principal, *, now: datetime.datetime) -> None:
 
 
 def _back_up(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
-    """Makes a backup; with `prove` it is verified and drilled next, as operations of their own."""
+    """Make a backup; with `prove` it is verified and drilled next, as operations of their own."""
     report = backups.bundle.run_backup(principal, operation, progress)
     if operation.options.get("prove") and report["encrypted"] and not backups.encryption.has_identity():
         report["unproven"] = backups.encryption.IdentityMissing.code
@@ -338,7 +338,7 @@ def _back_up(principal: Principal, operation: Operation, progress: Progress) -> 
 def report_task(
     principal: Principal, report: agent_tasks.TaskReport, prepared: Any, *, now: datetime.datetime
 ) -> agent_tasks.Reported:
-    """Keeps what an agent reports of a task; after the third failure in half an hour a proposal is queued.
+    """Keep what an agent reports of a task; after the third failure in half an hour a proposal is queued.
 
     Raises as `agent_tasks.report_task`.
     """
@@ -351,12 +351,12 @@ def report_task(
 
 
 def wake(project_id: uuid.UUID, operation_id: uuid.UUID) -> None:
-    """Tells a worker. Without a broker the row waits: the sweeper tells again."""
+    """Tell a worker. Without a broker the row waits: the sweeper tells again."""
     _enqueue("memories.tasks.run_operation", str(project_id), str(operation_id))
 
 
 def wake_ingestion(project_id: uuid.UUID) -> None:
-    """Tells a worker that something was said in the project. Without a broker the rows wait for the next round."""
+    """Tell a worker that something was said in the project. Without a broker the rows wait for the next round."""
     _enqueue("memories.tasks.ingest_exchanges", str(project_id))
 
 
@@ -368,6 +368,6 @@ def _enqueue(task: str, *ids: str) -> None:
 
 
 def run(principal: Principal, operation_id: uuid.UUID, **kwargs: Any) -> Operation | None:
-    """Runs an operation here and now; see `operations.run`."""
+    """Run an operation here and now; see `operations.run`."""
     handlers = {name: kind.run for name, kind in KINDS.items()} | {UNDO: _undo}
     return operations.run(principal, operation_id, handlers=handlers, **kwargs)

@@ -65,7 +65,7 @@ def _ahead(row: Any, now: datetime.datetime) -> list[datetime.datetime]:
 
 
 def set_schedule(name: str, *, every: int, period: str, enabled: bool) -> None:
-    """Sets it; the scheduler hears of it within seconds. Raises BadSchedule below 5 minutes and above 366 days."""
+    """Set it; the scheduler hears of it within seconds. Raise BadSchedule below 5 minutes and above 366 days."""
     if period not in PERIODS or not 0 < every <= MOST // LEAST:
         raise BadSchedule("Give a whole number of minutes, hours or days.")
     length = datetime.timedelta(**{period: every})

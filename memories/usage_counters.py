@@ -37,7 +37,7 @@ class Tally:
     searches: Counter[tuple[datetime.date, int, bool]] = field(default_factory=Counter)
 
     def add(self, other: "Tally") -> None:
-        """Takes in another tally; the later times win."""
+        """Take in another tally; the later times win."""
         self.reads.update(other.reads)
         self.searches.update(other.searches)
         for mine, theirs in ((self.read_at, other.read_at), (self.keys, other.keys)):
@@ -72,7 +72,7 @@ def _note(project_id: uuid.UUID, tally: Tally) -> None:
 
 
 def start_writer() -> None:
-    """Writes every two seconds from now on, and once more when the process ends; for whoever serves requests."""
+    """Write every two seconds from now on, and once more when the process ends; for whoever serves requests."""
     threading.Thread(target=_write_on, name="tallies", daemon=True).start()
     atexit.register(finish)
 
@@ -85,7 +85,7 @@ def _write_on() -> None:
 
 
 def finish() -> None:
-    """Writes what was counted so far; when the database is away, it waits for the next time."""
+    """Write what was counted so far; when the database is away, it waits for the next time."""
     try:
         flush()
     except DatabaseError as error:
@@ -95,7 +95,7 @@ def finish() -> None:
 
 
 def flush() -> None:
-    """Writes what was collected. What could not be written waits for the next time; unknown projects are dropped."""
+    """Write what was collected. What could not be written waits for the next time; unknown projects are dropped."""
     with _writing:
         _write_all()
 

@@ -46,7 +46,7 @@ async def serving() -> AsyncIterator[None]:
 
 
 async def led(scope: Any, receive: Any, send: Any) -> None:
-    """Leads to the pages and the API, to what streams, or to the agents' protocol."""
+    """Lead to the pages and the API, to what streams, or to the agents' protocol."""
     page = scope["type"] == "http" and not scope["path"].startswith(STREAMS)
     if page and scope["path"] in mcp.PATHS:
         await streams.guard(agents, scope, receive, send)

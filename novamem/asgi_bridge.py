@@ -77,7 +77,7 @@ class Pages(Bounded):
 
 
 async def _pieces(threads: Executor, content: Iterable[bytes], *, until: asyncio.Task[None]) -> AsyncIterator[bytes]:
-    """A file's pieces, one by one, until the caller leaves; Django itself would read all of them first."""
+    """Return a file's pieces, one by one, until the caller leaves; Django itself would read all of them first."""
     pieces = iter(content)
     while not until.done():
         reading = asyncio.ensure_future(_in_thread(threads, next, pieces, b""))

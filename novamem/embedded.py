@@ -43,7 +43,7 @@ Process = subprocess.Popen[bytes]
 def running(data_dir: Path) -> Iterator[Logins]:
     """The logins to the database in `data_dir`: made, started and shared as needed, stopped by the last one to leave.
 
-    Raises Unavailable with a hint.
+    Raise Unavailable with a hint.
     """
     data_dir = env.private_folder(data_dir).resolve()
     lock = data_dir / "postgres.users.lock"
@@ -95,7 +95,7 @@ def _start_guard(lock: Path, server: PostgresCluster, pid: int) -> Process:
 
 
 def _passwords(path: Path, server: PostgresCluster) -> dict[str, str]:
-    """The roles' passwords; random, made with the cluster, readable by the data directory's owner only."""
+    """Return the roles' passwords; random, made with the cluster, readable by the data directory's owner only."""
     if not path.exists() and server.data.exists():
         raise Unavailable(f"{path} is missing, and nobody else knows the passwords of the database. Bring it back.")
     found: dict[str, str] = json.loads(path.read_text()) if path.exists() else {}
@@ -153,7 +153,7 @@ def _connect(url: str) -> Iterator[psycopg.Connection]:
 
 
 def main() -> int:
-    """Runs a command with the logins to the database in its settings. Answers its exit code."""
+    """Run a command with the logins to the database in its settings. Answers its exit code."""
     parser = argparse.ArgumentParser(prog="python -m novamem.embedded", description=main.__doc__)
     parser.add_argument("--own", action="store_true", help="the embedded Postgres even if DATABASE_URL is set")
     parser.add_argument(
@@ -177,7 +177,7 @@ def main() -> int:
 
 
 def _run(words: list[str], environment: dict[str, str]) -> int:
-    """The exit code of a command that gets our signals; as a shell counts it when a signal ended it."""
+    """Return the exit code of a command that gets our signals; as a shell counts it when a signal ended it."""
     child: list[Process] = []
 
     def forward(number: int, _: FrameType | None) -> None:

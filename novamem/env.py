@@ -51,7 +51,7 @@ def _beginning(hint: str, *starts: str) -> AfterValidator:
 
 
 def _names_reranker(given: str) -> bool:
-    """Whether it is empty, a URL with a host, a folder that is there, or what may be a model's name."""
+    """Return whether it is empty, a URL with a host, a folder that is there, or what may be a model's name."""
     if given.startswith(("http://", "https://")):
         return bool(urlsplit(given).hostname)
     return not given or MODEL.fullmatch(given) is not None or Path(given).is_absolute() and Path(given).is_dir()
@@ -174,19 +174,19 @@ class Settings(BaseSettings):
         dotenv_settings: Source,
         file_secret_settings: Source,
     ) -> tuple[Source, ...]:
-        """The environment, which has what `.env` gives by then, and the TOML file."""
+        """Return the environment, which has what `.env` gives by then, and the TOML file."""
         told = config.read(ROOT, {place: _kind(name) for name, place in PLACE_OF.items()})
         named = {name: told[place] for name, place in PLACE_OF.items() if place in told}
         return env_settings, InitSettingsSource(settings_cls, named)
 
     def origins(self) -> dict[str, str]:
-        """Where each value comes from: `environment`, `.env`, `TOML` or `default`."""
+        """Return where each value comes from: `environment`, `.env`, `TOML` or `default`."""
         told = dict.fromkeys(self.model_fields_set, "TOML")
         told |= {name: ".env" if name in _from_file else "environment" for name in os.environ}
         return {name: told.get(name, "default") for name in Settings.model_fields}
 
     def sidecar(self) -> tuple[str, str]:
-        """Where the language model is, and the setting that says so; both empty without one: nothing is guessed.
+        """Return where the language model is, and the setting that says so; both empty without one: nothing is guessed.
 
         LLM_SIDECAR_URL comes before OLLAMA_HOST (deprecated), that before COGNITION_LLM_HOST with COGNITION_LLM_PORT.
         """
@@ -199,7 +199,7 @@ class Settings(BaseSettings):
         return "", ""
 
     def own_database(self) -> Logins | None:
-        """The logins to the operator's own Postgres; None for the embedded one."""
+        """Return the logins to the operator's own Postgres; None for the embedded one."""
         if not self.DATABASE_URL and not self.DATABASE_OWNER_URL:
             return None
         return Logins(self.DATABASE_URL, self.DATABASE_OWNER_URL)
@@ -260,7 +260,7 @@ def private_folder(path: Path) -> Path:
 
 
 def kept_secret(path: Path) -> str:
-    """The secret in `path`; made on first use, readable by its owner only."""
+    """Return the secret in `path`; made on first use, readable by its owner only."""
     if not path.exists():
         private_folder(path.parent)
         draft = path.with_name(f"{path.name}.{secrets.token_hex(4)}")

@@ -11,7 +11,7 @@ Application = Callable[[Event, Receive, Send], Awaitable[None]]
 
 
 def tended(application: Application, *, during: Callable[[], AbstractAsyncContextManager[None]]) -> Application:
-    """The application, inside a context that is entered before the first request and left after the last."""
+    """Return the application, inside a context that is entered before the first request and left after the last."""
 
     async def answer(scope: Event, receive: Receive, send: Send) -> None:
         if scope["type"] != "lifespan":

@@ -32,7 +32,7 @@ class WithoutTraceback(logging.Filter):
 
 
 def logging_config(*, level: str, style: str) -> dict[str, Any]:
-    """A `logging.config.dictConfig` dict. Also sets structlog up, since both must agree on the processors."""
+    """Return a `logging.config.dictConfig` dict. Also sets structlog up, since both must agree on the processors."""
     shared: list[Any] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,

@@ -35,7 +35,7 @@ class Child:
         self._due: float | None = None
 
     def start(self) -> None:
-        """Starts the program; its log goes on."""
+        """Start the program; its log goes on."""
         if self.log.exists() and self.log.stat().st_size > ROTATE:
             self.log.rename(self.log.with_suffix(".log.1"))
         with self.log.open("ab") as output:
@@ -58,7 +58,7 @@ class Child:
         return self._process.poll() if self._process else None
 
     def tend(self) -> None:
-        """Starts it again when it has ended: later and later while it keeps failing."""
+        """Start it again when it has ended: later and later while it keeps failing."""
         if self.exit_code is None:
             return
         now = time.monotonic()
@@ -72,7 +72,7 @@ class Child:
             self.start()
 
     def last_words(self, lines: int = 15) -> str:
-        """The end of its log."""
+        """Return the end of its log."""
         with suppress(OSError):
             return "\n".join(self.log.read_text(errors="replace").splitlines()[-lines:])
         return ""
@@ -89,7 +89,7 @@ class Child:
 
 
 def stop(children: Iterable[Child], *, hurried: Callable[[], bool]) -> None:
-    """Ends them all: asks first, and after a grace, or when somebody is in a hurry, no longer asks."""
+    """End them all: asks first, and after a grace, or when somebody is in a hurry, no longer asks."""
     children = list(children)
     for child in children:
         child.signal(signal.SIGTERM)
@@ -106,7 +106,7 @@ def _die_with_parent(parent: int) -> Callable[[], None] | None:
 
 
 def tie_to(parent: int) -> None:
-    """Lets Linux end this process when its parent is killed."""
+    """Let Linux end this process when its parent is killed."""
     if LIBC is not None:
         LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != parent:  # it was killed in between

@@ -14,7 +14,7 @@ def say(line: str) -> None:
 
 @contextmanager
 def step(name: str) -> Iterator[None]:
-    """Around a step: names it while it lasts (at a terminal), then says how long it took."""
+    """Around a step: names it while it lasts (at a terminal), then say how long it took."""
     begun = time.monotonic()
     live = sys.stderr.isatty()
     if live:

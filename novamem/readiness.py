@@ -26,7 +26,7 @@ STATE = """
 
 
 def begin(logins: Logins) -> None:
-    """Prepares and migrates a database that nobody has migrated yet; leaves any other as it is."""
+    """Prepare and migrates a database that nobody has migrated yet; leaves any other as it is."""
     if not logins.owner:
         return  # a machine that only serves: whoever has the owner's login migrates
     with database.connect(logins.owner, setting=database.OWNER) as connection:
@@ -36,13 +36,13 @@ def begin(logins: Logins) -> None:
 
 
 def bring_up(logins: Logins) -> None:
-    """Prepares and migrates a database as far as it is needed."""
+    """Prepare and migrates a database as far as it is needed."""
     database.prepare(logins)
     migrate(logins)
 
 
 def check_known(logins: Logins) -> None:
-    """Raises NotPrepared when another version has already changed the tables."""
+    """Raise NotPrepared when another version has already changed the tables."""
     with database.connect(logins.owner, setting=database.OWNER) as connection:
         state, applied = _state(connection) or ({}, [])
     files = _file_digests()
@@ -59,7 +59,7 @@ def check_known(logins: Logins) -> None:
 
 
 def migrate(logins: Logins) -> None:
-    """Applies migrations, unless all were applied before. Raises NotPrepared with Django's words when one fails."""
+    """Apply migrations, unless all were applied before. Raise NotPrepared with Django's words when one fails."""
     check_known(logins)
     with database.connect(logins.owner, setting=database.OWNER) as connection:
         done = _is_migrated(connection)
@@ -71,7 +71,7 @@ def migrate(logins: Logins) -> None:
 
 
 def first_run(logins: Logins) -> None:
-    """Makes the first admin, key and memories, once; what they are is printed on stdout."""
+    """Make the first admin, key and memories, once; what they are is printed on stdout."""
     with database.connect(logins.owner, setting=database.OWNER) as connection:
         if _is_migrated(connection).get("first_run"):
             return
@@ -107,7 +107,7 @@ def _migration_files() -> list[Path]:
 
 
 def _file_digests() -> dict[str, str]:
-    """By migration: what its file says, so that one that was folded since is noticed."""
+    """Return by migration: what its file says, so that one that was folded since is noticed."""
     return {
         f"{path.parent.parent.name}.{path.stem}": hashlib.sha256(path.read_bytes()).hexdigest()[:16]
         for path in _migration_files()

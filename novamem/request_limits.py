@@ -41,7 +41,7 @@ class BodyRefused(Exception):
 
 
 def limit_of(path: str) -> int:
-    """How many bytes may be sent there."""
+    """Return how many bytes may be sent there."""
     if path in FILES:
         return int(settings.RESTORE_MAX_BYTES)
     if path.startswith(PROXY) and not path.startswith(CHAT):
@@ -64,7 +64,7 @@ class Within:
         self._ended = False
 
     async def __call__(self) -> Any:
-        """What comes next."""
+        """Return what comes next."""
         if self._ended:
             return await self._receive()  # that the caller leaves may take as long as it likes
         await self._check(self._said)
@@ -97,7 +97,7 @@ class Within:
             raise BodyRefused(429, "rate_limited", why, retry_after=10) from None
 
     async def leave(self) -> None:
-        """Ends the upload: another may begin."""
+        """End the upload: another may begin."""
         if self._seat is not None:
             await asyncio.to_thread(sender_check.leave, self._seat)
 
@@ -129,7 +129,7 @@ class Bounded(ASGIHandler):
             await asyncio.shield(within.leave())
 
     async def _refuse(self, answer: HttpResponse, receive: Any, send: Any) -> None:
-        """Answers, and ends the connection once the caller listens: with something unread the answer would be lost."""
+        """Answer, and ends the connection once the caller listens: with something unread the answer would be lost."""
 
         async def not_yet(event: Any) -> None:
             await send({**event, "more_body": True})
@@ -142,7 +142,7 @@ class Bounded(ASGIHandler):
         await send({"type": "http.response.body"})
 
     async def read_body(self, receive: Any) -> IO[bytes]:
-        """What was sent, from its beginning. Raises RequestAborted, Refused."""
+        """Return what was sent, from its beginning. Raise RequestAborted, Refused."""
         body = tempfile.SpooledTemporaryFile(max_size=settings.FILE_UPLOAD_MAX_MEMORY_SIZE)  # noqa: SIM115
         try:
             with report_full_disk():
@@ -166,7 +166,7 @@ class Bounded(ASGIHandler):
 
 
 async def _fill(body: Any, receive: Callable[[], Awaitable[Any]]) -> None:
-    """Reads to the end. What goes to the disk does so in a thread."""
+    """Read to the end. What goes to the disk does so in a thread."""
     taken, more = 0, True
     while more:
         event = await receive()
@@ -187,7 +187,7 @@ async def _done(taken: int, do: Callable[..., Any], *given: Any) -> None:
 
 
 def _refusal(refused: BodyRefused, path: str) -> HttpResponse:
-    """The answer, in the words of the door. The connection ends: what is still on its way nobody reads."""
+    """Return the answer, in the words of the door. The connection ends: what is still on its way nobody reads."""
     request_id = str(uuid.uuid4())
     with structlog.contextvars.bound_contextvars(request_id=request_id):
         log.warning("body_refused", code=refused.code, path=route_of(path))

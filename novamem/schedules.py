@@ -10,6 +10,6 @@ class SeededScheduler(DatabaseScheduler):  # type: ignore[misc]  # the library h
     """The scheduler of django-celery-beat, which would write each default anew at every start."""
 
     def update_from_dict(self, mapping: dict[str, Any]) -> None:
-        """Adds the schedules that are missing; what an administrator changed, or switched off, stays."""
+        """Add the schedules that are missing; what an administrator changed, or switched off, stays."""
         known = set(PeriodicTask.objects.filter(name__in=mapping).values_list("name", flat=True))
         super().update_from_dict({name: entry for name, entry in mapping.items() if name not in known})

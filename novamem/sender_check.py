@@ -62,7 +62,7 @@ def stay(seat: uuid.UUID) -> None:
 
 
 def leave(seat: uuid.UUID) -> None:
-    """Ends an upload. Without the database it ends by itself, in time."""
+    """End an upload. Without the database it ends by itself, in time."""
     with suppress(DatabaseError):
         rate_limits.release_seat(seat)
     connection.close()

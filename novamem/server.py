@@ -39,7 +39,7 @@ class CanNotServe(Exception):
 
 
 def main() -> int:
-    """Runs until a signal. Answers the exit code."""
+    """Run until a signal. Answers the exit code."""
     hurried = _interruptible()
     os.umask(0o077)  # logs, locks and counts are nobody else's to read
     try:
@@ -63,7 +63,7 @@ def main() -> int:
 
 
 def _interruptible() -> list[int]:
-    """Makes the first signal a KeyboardInterrupt; further ones only fill the answered list: somebody is in a hurry.
+    """Make the first signal a KeyboardInterrupt; further ones only fill the answered list: somebody is in a hurry.
 
     A shell starts what runs in the background with Ctrl-C ignored, so this is said for SIGINT too.
     """
@@ -85,7 +85,7 @@ def _interruptible() -> list[int]:
 def choose_port(host: str, port: int, *, chosen: bool) -> int:
     """The port to listen on. One that was chosen is taken as it is; only the default moves on to the next free one.
 
-    Raises CanNotServe.
+    Raise CanNotServe.
     """
     if not 0 <= port < 65536:
         raise CanNotServe(f"PORT={port} is no port: choose one from 1024 to 65535.")
@@ -118,7 +118,7 @@ def _free(host: str, port: int) -> int | None:
 
 
 def _reachable(host: str) -> str:
-    """The host as it stands in a URL for a browser on this machine."""
+    """Return the host as it stands in a URL for a browser on this machine."""
     here = {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "::": "::1"}.get(host, host)
     return f"[{here}]" if ":" in here else here
 
@@ -174,7 +174,7 @@ def _serve(settings: env.Settings, logins: Logins, port: int, address: str, hurr
 
 
 def _children(settings: env.Settings, logins: Logins, port: int) -> list[Child]:
-    """The web server first. Only what builds indexes knows the owner's login."""
+    """Return the web server first. Only what builds indexes knows the owner's login."""
     celery = ["celery", "-A", "novamem"]
     where = ["--host", settings.HOST, "--port", str(port), "--processes", str(settings.WEB_PROCESSES)]
     counts = Path(settings.NOVAMEM_DATA_DIR) / "metrics"

@@ -28,23 +28,23 @@ class TimedProtocol(HttpToolsProtocol):
     _late: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
-        """Waits for the first head."""
+        """Wait for the first head."""
         super().connection_made(transport)
         self._await_head()
 
     def data_received(self, data: bytes) -> None:
-        """Waits for the rest of the next head, once a former request was answered."""
+        """Wait for the rest of the next head, once a former request was answered."""
         if self._late is None and (self.cycle is None or self.cycle.response_complete):
             self._await_head()
         super().data_received(data)
 
     def on_headers_complete(self) -> None:
-        """Waits no more: the body has its own limits."""
+        """Wait no more: the body has its own limits."""
         self._stop_waiting()
         super().on_headers_complete()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Waits for nobody."""
+        """Wait for nobody."""
         self._stop_waiting()
         super().connection_lost(exc)
 
@@ -58,7 +58,7 @@ class TimedProtocol(HttpToolsProtocol):
 
 
 def main() -> None:
-    """Serves until a signal."""
+    """Serve until a signal."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, required=True)

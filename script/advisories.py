@@ -46,7 +46,7 @@ def scan(lock: str, snapshot: dict[str, Any] | None, *, today: datetime.date) ->
 
 
 def renew() -> None:
-    """Ask about every package of the lock and write the snapshot. Raises CalledProcessError where nobody answers."""
+    """Ask about every package of the lock and write the snapshot. Raise CalledProcessError where nobody answers."""
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([sys.executable, "-m", "venv", folder], check=True)
         subprocess.run([f"{folder}/bin/python", "-m", "pip", "install", "--quiet", TOOL], check=True)

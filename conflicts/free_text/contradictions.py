@@ -249,7 +249,7 @@ def find_difference(said: Sequence[Passage], claim: Standing) -> Contrary | None
 
 
 def is_spoken_of(said: Sequence[Passage], claim: Standing) -> bool:
-    """Whether the passages name a claim's key: its subject and its predicate."""
+    """Return whether the passages name a claim's key: its subject and its predicate."""
     cues = cues_of(claim)
     return any(
         speaks_of(passage, span, claim, cues) for passage in said for span in _cue_spans(passage, claim.predicate, cues)
@@ -263,12 +263,12 @@ def is_said_plainly(text: str) -> bool:
 
 
 def read(text: str) -> list[Passage]:
-    """The passages of a text."""
+    """Return the passages of a text."""
     return list(passages(text))
 
 
 def cues_of(claim: Standing) -> tuple[Cue, ...]:
-    """All phrases that speak of its predicate."""
+    """Return all phrases that speak of its predicate."""
     return _cues_named(claim.predicate, claim.spellings)
 
 
@@ -340,7 +340,7 @@ def _cue_spans(passage: Passage, predicate: str, cues: Sequence[Cue]) -> list[tu
 
 
 def places_of(cue: Cue, stems: list[str]) -> Iterator[tuple[int, int]]:
-    """Where the words of a cue stand, and speak of more than of the next word."""
+    """Return where the words of a cue stand, and speak of more than of the next word."""
     if cue.stems[0] not in stems:
         return
     for start in range(len(stems) - len(cue.stems) + 1):
@@ -350,7 +350,7 @@ def places_of(cue: Cue, stems: list[str]) -> Iterator[tuple[int, int]]:
 
 
 def _is_of_what_follows(cue: Cue, following: list[str]) -> bool:
-    """Whether the cue only describes the next word: a budget airline, a favourite film."""
+    """Return whether the cue only describes the next word: a budget airline, a favourite film."""
     if cue.stems == ("price", "range"):
         return following == ["from"]
     if cue.stems == ("budget",):
@@ -372,7 +372,7 @@ def _says_nothing_of_now(passage: Passage, *, loosely: bool = False) -> bool:
 
 
 def kind_of(claim: Standing) -> Kind:
-    """How values of the claim's kind are seen, and which of them are its own."""
+    """Return how values of the claim's kind are seen, and which of them are its own."""
     own = claim.value.strip()
     low = own.casefold().rstrip(".")
     closed = CLOSED.get(claim.predicate)
@@ -395,13 +395,13 @@ def kind_of(claim: Standing) -> Kind:
 
 
 def is_of_kind(value: str, claim: Standing) -> bool:
-    """Whether a value may stand in the place of the claim's."""
+    """Return whether a value may stand in the place of the claim's."""
     seen, _ = kind_of(claim)
     return bool(seen and any(True for _ in seen(_alone(value))))
 
 
 def agrees(value: str, claim: Standing) -> bool:
-    """Whether a value that was read out of a text says what the claim does, in other words."""
+    """Return whether a value that was read out of a text says what the claim does, in other words."""
     seen, same = kind_of(claim)
     found = list(seen(_alone(value))) if seen else []
     return bool(found) and all(same(sighting.form) for sighting in found)
@@ -416,7 +416,7 @@ def _is_one_of(seen: Callable[[Passage], Iterator[Sighting]], own: str, form: st
 
 
 def _overlaps(own: str, form: str) -> bool:
-    """Whether one says all that the other does: Lisbon, and Lisbon's old town."""
+    """Return whether one says all that the other does: Lisbon, and Lisbon's old town."""
     mine, theirs = set(TOKEN.findall(own)), set(TOKEN.findall(form))
     return bool(mine and theirs) and (mine <= theirs or theirs <= mine)
 
@@ -437,7 +437,7 @@ def denied(passage: Passage, own: Sighting, *, strict: bool) -> bool:
 
 
 def _is_denied_to_be(passage: Passage, span: tuple[int, int]) -> bool:
-    """Whether there is said to be none of what the cue speaks of."""
+    """Return whether there is said to be none of what the cue speaks of."""
     return bool(HAS_NONE.search(passage.text[: span[0]]) and NONE_LEFT.match(passage.text, span[1]))
 
 
@@ -464,7 +464,7 @@ def _is_attached(passage: Passage, span: tuple[int, int], value: Sighting, claim
 
 
 def _freed(passage: Passage, claim: Standing) -> Contrary | None:
-    """An allergy that a text denies: the claim's, or all of them."""
+    """Return an allergy that a text denies: the claim's, or all of them."""
     words = [stem(word) for word in re.findall(r"[^\W_]+(?:'[^\W_]+)?", claim.value)]
     clauses = [part for part in CLAUSES.split(passage.text) if part.strip()]
     for clause in [passage.text, *clauses] if len(clauses) < MOST_CLAUSES else clauses:

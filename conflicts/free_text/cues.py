@@ -27,7 +27,7 @@ class Cue:
 
 
 def _by_predicate(name: str) -> dict[str, list[str]]:
-    """The phrases of a list whose entries say of which predicate they are: "budget: spend limit"."""
+    """Return the phrases of a list whose entries say of which predicate they are: "budget: spend limit"."""
     found: dict[str, list[str]] = {}
     for entry in entries(__file__, name):
         predicate, _, phrase = entry.partition(": ")

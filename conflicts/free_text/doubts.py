@@ -75,12 +75,12 @@ class Nearness:
         return cls(None if text is None or claim is None else float(text @ claim), asked)
 
     def reaches(self, least: float) -> bool:
-        """Whether it is as near as that."""
+        """Return whether it is as near as that."""
         return (UNKNOWN if self.cosine is None else self.cosine) >= least
 
 
 def is_in_doubt(passages: Sequence[Passage], claim: Standing, nearness: Nearness, *, exclusive: bool) -> bool:
-    """Whether a text is near a claim, and may state another value; False where it states the claim's alone.
+    """Return whether a text is near a claim, and may state another value; False where it states the claim's alone.
 
     Where the question asks for the claim, whatever is near and does not state its value may be taken for an answer.
     """
@@ -112,7 +112,7 @@ def is_in_doubt(passages: Sequence[Passage], claim: Standing, nearness: Nearness
 def _may_replace(
     passage: Passage, mine: Sequence[Sighting], others: Sequence[Sighting], claim: Standing, *, spoken: bool
 ) -> bool:
-    """Whether a sentence gives up the claim's value, or holds another that may stand in its place."""
+    """Return whether a sentence gives up the claim's value, or holds another that may stand in its place."""
     if mine:
         given_up = any(
             denied(passage, one, strict=not others) or LEFT.search(passage.text, 0, one.start) for one in mine
@@ -126,13 +126,13 @@ def _may_replace(
 
 
 def _names_key(passage: Passage, claim: Standing, *, weakly: bool = True) -> bool:
-    """Whether a phrase stands there that speaks of the claim's predicate, among others."""
+    """Return whether a phrase stands there that speaks of the claim's predicate, among others."""
     stems = [word.stem for word in passage.words]
     return any(True for cue in cues_of(claim) if weakly or not cue.weak for _ in places_of(cue, stems))
 
 
 def _is_of_subject(passages: Sequence[Passage], claim: Standing) -> bool:
-    """Whether the claim's subject is named, if only by a pronoun."""
+    """Return whether the claim's subject is named, if only by a pronoun."""
     stems = {word.stem for passage in passages for word in passage.words}
     if subject_key(claim.subject) in USERS:
         return bool(stems & PEOPLE)
@@ -140,7 +140,7 @@ def _is_of_subject(passages: Sequence[Passage], claim: Standing) -> bool:
 
 
 def _is_foreign(passages: Sequence[Passage]) -> bool:
-    """Whether a text is in another language than English, of which an English model's vector tells little."""
+    """Return whether a text is in another language than English, of which an English model's vector tells little."""
     if any(USERS_ABROAD.search(passage.text) for passage in passages):
         return True
     if any(STRUCTURE.search(passage.text) for passage in passages):
@@ -150,7 +150,7 @@ def _is_foreign(passages: Sequence[Passage]) -> bool:
 
 
 def _values(passage: Passage, claim: Standing, kind: Kind) -> tuple[list[Sighting], list[Sighting]]:
-    """Where a sentence states the claim's value, and where others of its kind."""
+    """Return where a sentence states the claim's value, and where others of its kind."""
     seen, same = kind
     found = list(seen(passage)) if seen else []
     if seen is sightings.codes:
@@ -166,13 +166,13 @@ def _meet(one: Sighting, other: Sighting) -> bool:
 
 
 def _is_anothers(passage: Passage, value: Sighting) -> bool:
-    """Whether somebody else is named before the value: a relative, a person."""
+    """Return whether somebody else is named before the value: a relative, a person."""
     before = [word for word in passage.words if word.end <= value.start]
     return any(word.stem in FELLOWS or (is_given_name(word.text) and word.text[0].isupper()) for word in before)
 
 
 def _is_another_thing(passage: Passage, value: Sighting, claim: Standing) -> bool:
-    """Whether a word in the value's clause says that it is no value of the claim's predicate, but of another."""
+    """Return whether a word in the value's clause says that it is no value of the claim's predicate, but of another."""
     begin = max((cut.end() for cut in CLAUSES.finditer(passage.text, 0, value.start)), default=0)
     end = CLAUSES.search(passage.text, value.end)
     blocks = BLOCKS.get(claim.predicate)
@@ -180,12 +180,12 @@ def _is_another_thing(passage: Passage, value: Sighting, claim: Standing) -> boo
 
 
 def _is_year(value: Sighting, claim: Standing) -> bool:
-    """Whether a bare number, where the claim's value is one, is a year more likely than anything else."""
+    """Return whether a bare number, where the claim's value is one, is a year more likely than anything else."""
     return claim.value.strip().isdigit() and bool(YEAR.fullmatch(value.form))
 
 
 def _may_deny(passage: Passage, claim: Standing) -> bool:
-    """Whether a sentence may say that a value, which others may stand beside, is none."""
+    """Return whether a sentence may say that a value, which others may stand beside, is none."""
     stems = {word.stem for word in passage.words}
     named = set(stems_of(claim.value)) <= stems
     if stems & FELLOWS or not _is_of_subject([passage], claim) or not (named or _names_key(passage, claim)):

@@ -20,7 +20,7 @@ Index = Mapping[str, Sequence[tuple[tuple[str, ...], str]]]
 
 
 def keys_of(passages: Sequence[Passage], names: Naming) -> set[bytes]:
-    """The digests of the keys that a text speaks of."""
+    """Return the digests of the keys that a text speaks of."""
     own = _index(tuple(dict.fromkeys(names.registered.values())))
     pairs: dict[tuple[str, str], None] = {}
     for passage in passages:
@@ -66,7 +66,7 @@ def _pairs(passage: Passage, own: Index) -> Iterator[tuple[str, str]]:
 
 
 def _runs(passage: Passage, longest: int) -> Iterator[tuple[int, int, str]]:
-    """The runs of words that begin and end with one that means something: their places and what they say."""
+    """Return the runs of words that begin and end with one that means something: their places and what they say."""
     tokens = _tokens(passage.words[:MOST_WORDS])
     plain = [canonical_key("".join(word.text for word in token).removesuffix("'s")) for token in tokens]
     telling = [bool(word) and word not in STOPWORDS for word in plain]
@@ -80,7 +80,7 @@ def _runs(passage: Passage, longest: int) -> Iterator[tuple[int, int, str]]:
 
 
 def _tokens(words: Sequence[Word]) -> list[list[Word]]:
-    """The words, those together between which nothing stands: q and 3 are one name."""
+    """Return the words, those together between which nothing stands: q and 3 are one name."""
     tokens: list[list[Word]] = []
     for word in words:
         if tokens and tokens[-1][-1].end == word.start:

@@ -46,7 +46,7 @@ def speaks_of(
     values: Sequence[Sighting] = (),
     loosely: bool = False,
 ) -> bool:
-    """Whether what a cue speaks of is the claim's subject's, and the thing itself; `values` may stand before it.
+    """Return whether what a cue speaks of is the claim's subject's, and the thing itself; `values` may stand before it.
 
     Loosely: what stands behind a comma is nobody's before it, and unsure values are values.
     """
@@ -70,12 +70,12 @@ def speaks_of(
 
 
 def _counts(value: Sighting, word: Word, *, loosely: bool) -> bool:
-    """Whether a word belongs to a value, and not to somebody who may own another thing."""
+    """Return whether a word belongs to a value, and not to somebody who may own another thing."""
     return value.start <= word.start < value.end and (value.sure or loosely and not is_given_name(word.text))
 
 
 def _is_anothers(passage: Passage, before: Sequence[Word], span: tuple[int, int], known: set[str]) -> bool:
-    """Whether somebody else owns it or does it: a relative, a named person, another thing before the noun."""
+    """Return whether somebody else owns it or does it: a relative, a named person, another thing before the noun."""
     begins = max(passage.text.rfind(" - ", 0, span[0]), passage.text.rfind(" | ", 0, span[0]))
     near = [word for word in before if span[0] - word.end <= 45 and word.start > begins][-6:]
     if OTHER_USERS.search(passage.text, 0, span[1]):
@@ -113,7 +113,7 @@ def _plain(stems: set[str]) -> set[str]:
 
 
 def _is_another_thing(passage: Passage, last: Word, span: tuple[int, int], known: set[str]) -> bool:
-    """Whether the word before the cue makes it another thing: the dinner budget."""
+    """Return whether the word before the cue makes it another thing: the dinner budget."""
     if passage.text[last.end : span[0]].strip():
         return False
     fitting = last.stem in NEUTRAL | known | STOPWORDS | VERBS or last.text.lower() in NEUTRAL | STOPWORDS
@@ -123,7 +123,7 @@ def _is_another_thing(passage: Passage, last: Word, span: tuple[int, int], known
 
 
 def _is_for_another(passage: Passage, span: tuple[int, int], known: set[str]) -> bool:
-    """Whether it is said to be for or of another whole: the budget for the kitchen."""
+    """Return whether it is said to be for or of another whole: the budget for the kitchen."""
     match = re.match(
         r" (?:for|of) ((?:(?:the|this|that|my|our|his|her|their|a|an|all) )*)(\w+)(?:'s)? ?(\w*)",
         passage.text[span[1] :],
@@ -140,7 +140,7 @@ def _is_for_another(passage: Passage, span: tuple[int, int], known: set[str]) ->
 
 
 def _is_of_it(passage: Passage, subject: list[str], own: set[str]) -> bool:
-    """Whether something of the subject is spoken of, as in "the exporter of the database"."""
+    """Return whether something of the subject is spoken of, as in "the exporter of the database"."""
     words = [word for word in passage.words if word.stem not in {"the", "this", "that", "our", "my"}]
     if not subject:
         return False
@@ -154,6 +154,6 @@ def _is_of_it(passage: Passage, subject: list[str], own: set[str]) -> bool:
 
 
 def _is_bare(passage: Passage, before: Sequence[Word], span: tuple[int, int], known: set[str]) -> bool:
-    """Whether it stands there without any owner, as in "Budget: $13"."""
+    """Return whether it stands there without any owner, as in "Budget: $13"."""
     near = [word.stem for word in before][-4:]
     return all(w in NEUTRAL | known | VERBS | STOPWORDS or w.isdigit() for w in near)

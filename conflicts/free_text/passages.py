@@ -54,7 +54,7 @@ class Passage:
 
 
 def passages(text: str) -> Iterator[Passage]:
-    """The sentences of a text, and each one together with the next that goes on about it."""
+    """Return the sentences of a text, and each one together with the next that goes on about it."""
     lines = "\n".join([text, *said_by_structures(text[:LONGEST])])
     sentences = [s for s in map(str.strip, ENDS.split(plain(lines))) if s]
     for number, sentence in enumerate(sentences):
@@ -64,7 +64,7 @@ def passages(text: str) -> Iterator[Passage]:
 
 
 def plain(text: str) -> str:
-    """A text without markup and disguise, with single spaces; the user by that name."""
+    """Return a text without markup and disguise, with single spaces; the user by that name."""
     shown = MARKUP.sub(" ", ARROW.sub("→", visible(text[:LONGEST]).translate(QUOTES)))
     shown = ASSISTED.sub("the user", ADDRESSED.sub("", shown))
     shown = re.sub(r"[ \t\r\f\v]+", " ", shown.replace("_", " "))
@@ -113,7 +113,7 @@ CONTRACTED = re.compile(r"'(?:s|ve|re|d|ll|m)?$")
 
 
 def stem(word: str) -> str:
-    """A word's light stem: small, without possessive or plural; "lived" and "moved" stay what they are."""
+    """Return a word's light stem: small, without possessive or plural; "lived" and "moved" stay what they are."""
     low = CONTRACTED.sub("", word.lower())
     if low in IRREGULAR:
         return IRREGULAR[low]

@@ -146,12 +146,12 @@ class ClaimsAtHand:
         return self._read[text]
 
     def _is_said_beside(self, value: str, claim: Upheld) -> bool:
-        """Whether a claim of no less rank has the value: what is weaker vouches for nobody."""
+        """Return whether a claim of no less rank has the value: what is weaker vouches for nobody."""
         others = [one for one in self.claims if one.key == claim.key and one.fragment_id != claim.fragment_id]
         return any(agrees(value, self.standing(other)) for other in others if other.rank >= claim.rank)
 
     def _near(self, passages: Sequence[Passage], claims: Iterable[Upheld]) -> list[Upheld]:
-        """Those whose subject and predicate the words of a text can name at all."""
+        """Return those whose subject and predicate the words of a text can name at all."""
         stems = {word.stem for passage in passages for word in passage.words}
         return [claim for claim in claims if self._is_near(stems, self.standing(claim))]
 

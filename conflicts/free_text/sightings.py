@@ -138,7 +138,7 @@ def places(passage: Passage) -> Iterator[Sighting]:
 
 
 def small_places(passage: Passage) -> Iterator[Sighting]:
-    """What stands where a place would, in a sentence that writes no name large (unsure)."""
+    """Return what stands where a place would, in a sentence that writes no name large (unsure)."""
     if not CAPITALS.search(passage.text, 1):
         for match in SMALL_PLACE.finditer(passage.text):
             if match[1].lower() not in NO_PLACE | OPENERS:
@@ -158,14 +158,14 @@ def names(passage: Passage) -> Iterator[Sighting]:
 
 
 def listed_words(passage: Passage, known: frozenset[str]) -> Iterator[Sighting]:
-    """The words of a closed list."""
+    """Return the words of a closed list."""
     for word in passage.words:
         if (word.stem in known or word.text.lower() in known) and word.text.lower() not in FRUIT:
             yield Sighting("gray" if word.stem == "grey" else word.stem, word.start, word.end)
 
 
 def same_date(one: str, other: str) -> bool:
-    """Whether two dates may be one: what both tell agrees."""
+    """Return whether two dates may be one: what both tell agrees."""
     mine, theirs = _possible(one), _possible(other)
     return any(_agree(a, b) for a, b in product(mine, theirs))
 
@@ -174,7 +174,7 @@ ANY_DAY = (2000, 1, 1)
 
 
 def _possible(form: str) -> list[tuple[str, ...]]:
-    """The (year, month, day) that a form may mean."""
+    """Return the (year, month, day) that a form may mean."""
     if form.startswith("/"):
         _, first, second, year = form.split("/")
         return [day for day in ((year, first, second), (year, second, first)) if _is_a_day(day)]
@@ -185,7 +185,7 @@ def _possible(form: str) -> list[tuple[str, ...]]:
 
 
 def _is_a_day(day: tuple[str, ...]) -> bool:
-    """Whether there is such a day, as far as it is told."""
+    """Return whether there is such a day, as far as it is told."""
     try:
         datetime.date(*(int(part) if part.isdecimal() else any_ for part, any_ in zip(day, ANY_DAY, strict=True)))
     except ValueError:
@@ -247,7 +247,7 @@ MOST_WORDS = 24  # of a number: more would be above all that anybody counts
 
 
 def _spelled(text: str) -> float | None:
-    """The number that words spell: "seven hundred and fifty"; None when they spell none."""
+    """Return the number that words spell: "seven hundred and fifty"; None when they spell none."""
     words = re.split(r"[ -]+", text.lower().strip())
     digits = [UNITS.get(word, 10) for word in words]
     if len(words) > MOST_WORDS:
@@ -271,12 +271,12 @@ def _spelled(text: str) -> float | None:
 
 
 def known_currency(text: str) -> bool:
-    """Whether a text names a currency."""
+    """Return whether a text names a currency."""
     return any(part in CURRENCIES for part in re.split(r"[\s\d.,]+", text.lower()) if part)
 
 
 def is_given_name(word: str) -> bool:
-    """Whether a word is somebody's first name."""
+    """Return whether a word is somebody's first name."""
     return word.lower().removesuffix("'s") in GIVEN_NAMES
 
 

@@ -58,7 +58,7 @@ def read_statements(
     beside: Sequence[Sequence[ClaimDraft]] = (),
     now: datetime.datetime,
 ) -> list[Shadow]:
-    """What each text says against claims that are stronger, by a ruling too, or its owner's own and no stronger.
+    """Return what each text says against claims that are stronger, by a ruling too, or its owner's own and no stronger.
 
     One's own are changed only by what was said plainly, in the first person: what somebody pastes or quotes is not
     their word. The claims `beside` each text tell of what its words leave open.
@@ -101,7 +101,7 @@ def words_of(claims: Sequence[Claim]) -> str:
 def _standing(
     project_id: uuid.UUID, places: set[uuid.UUID], keys: Sequence[bytes], *, now: datetime.datetime
 ) -> dict[tuple[uuid.UUID, bytes], list[Claim]]:
-    """The claims of everybody's sessions that hold now under these keys."""
+    """Return the claims of everybody's sessions that hold now under these keys."""
     found: dict[tuple[uuid.UUID, bytes], list[Claim]] = {}
     rows = Claim.objects.within(project_id).filter(
         Q(valid_until=None) | Q(valid_until__gt=now),
@@ -117,7 +117,7 @@ def _standing(
 
 
 def _ruled(project_id: uuid.UUID, claims: Sequence[Claim]) -> dict[uuid.UUID, int]:
-    """The authority of the rulings that chose what these claims say, by claim."""
+    """Return the authority of the rulings that chose what these claims say, by claim."""
     if not claims:
         return {}
     rulings = Ruling.objects.within(project_id).in_force()
@@ -133,7 +133,7 @@ def _ruled(project_id: uuid.UUID, claims: Sequence[Claim]) -> dict[uuid.UUID, in
 
 
 def standing_of(claim: Claim, names: Naming) -> Standing:
-    """A claim with what its predicate's rule says."""
+    """Return a claim with what its predicate's rule says."""
     rule = names.rule(claim.predicate)
     return Standing(claim.subject, rule.name, claim.value, rule.normaliser, rule.aliases)
 
@@ -206,7 +206,7 @@ def _is_another_spelling(draft: ClaimDraft, passages: Sequence[Passage], standin
 
 
 def _is_said_beside(value: str, claim: Claim, claims: Sequence[Claim], names: Naming) -> bool:
-    """Whether a claim that somebody kept beside this one has the value."""
+    """Return whether a claim that somebody kept beside this one has the value."""
     others = [c for c in claims if bytes(c.key_digest) == bytes(claim.key_digest) and c.id != claim.id]
     return any(agrees(value, standing_of(other, names)) for other in others)
 

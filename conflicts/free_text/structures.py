@@ -32,7 +32,7 @@ def _said(path: list[str], value: str) -> str:
 
 
 def _tables(text: str) -> Iterator[str]:
-    """Each cell of a table behind what its row and its column are called."""
+    """Return each cell of a table behind what its row and its column are called."""
     head: list[str] | None = None
     for line in text.splitlines():
         if "|" not in line:
@@ -51,7 +51,7 @@ def _cells(line: str) -> list[str]:
 
 
 def _tags(text: str) -> Iterator[str]:
-    """Each element that holds text, and each attribute, behind its name and that of what holds it."""
+    """Return each element that holds text, and each attribute, behind its name and that of what holds it."""
     for tag in TAG.finditer(text):
         told = dict(ATTRIBUTE.findall(tag.group()))
         called = told.pop("name", "") or told.pop("id", "")
@@ -71,7 +71,7 @@ def _tags(text: str) -> Iterator[str]:
 
 
 def _json(text: str) -> Iterator[str]:
-    """Each value of the JSON in a text behind its keys."""
+    """Return each value of the JSON in a text behind its keys."""
     decoder, at, failed = json.JSONDecoder(), 0, 0
     while failed < TRIES and (at := text.find("{", at)) >= 0:
         try:

@@ -129,7 +129,7 @@ def subject_key(subject: str) -> str:
 
 
 def _decoded(text: str) -> str:
-    """What a text says without the encodings and the markup of web pages and addresses."""
+    """Return what a text says without the encodings and the markup of web pages and addresses."""
     text = visible(text)
     while (plain := visible(_without_markup(ENCODED.sub(_character, text)))) != text:
         text = plain
@@ -202,7 +202,7 @@ def spelled(predicate: str) -> Spelled:
 
 
 def _made_out(words: list[str]) -> Iterator[list[str]]:
-    """What a reader makes of the words of a known name, the most literal first."""
+    """Return what a reader makes of the words of a known name, the most literal first."""
     yield words
     settled = _without(SETTLED, words)
     while len(settled) > 1 and settled[0] in SETTLED | SAYS | ARTICLES:
@@ -232,7 +232,7 @@ def _guessed(spellings: tuple[str, ...], names: tuple[str, ...]) -> str | None:
 
 
 def _is_slipped(words: Sequence[str], name: Sequence[str]) -> bool:
-    """Whether one word of a name is mistaken that is long enough for it, or its verb stands without its s."""
+    """Return whether one word of a name is mistaken that is long enough for it, or its verb stands without its s."""
     differing = [(one, other) for one, other in zip(words, name, strict=False) if one != other]
     if len(words) != len(name) or len(differing) != 1:
         return False
@@ -241,7 +241,7 @@ def _is_slipped(words: Sequence[str], name: Sequence[str]) -> bool:
 
 
 def _shortened(text: str) -> Iterator[str]:
-    """The text, and what one letter less makes of it: two that are a slip apart share one."""
+    """Return the text, and what one letter less makes of it: two that are a slip apart share one."""
     yield text
     for place in range(len(text)):
         yield text[:place] + text[place + 1 :]
@@ -312,7 +312,7 @@ def _without_present(words: list[str]) -> list[str]:
 
 
 def _in_singular(words: list[str]) -> list[str]:
-    """The last word without the ending of a plural."""
+    """Return the last word without the ending of a plural."""
     last = words[-1] if words else ""
     if len(last) > 4 and last.endswith("ies"):
         return [*words[:-1], f"{last[:-3]}y"]

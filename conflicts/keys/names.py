@@ -31,32 +31,32 @@ class Naming:
     registered: Mapping[str, Rule]
 
     def rule(self, predicate: str) -> Rule:
-        """The rule of a predicate in any spelling."""
+        """Return the rule of a predicate in any spelling."""
         return rule_for(predicate=predicate, registered=self.registered)
 
     def registers(self, predicate: str) -> bool:
-        """Whether the namespace or the built-in set has a rule for it."""
+        """Return whether the namespace or the built-in set has a rule for it."""
         return is_known(predicate=predicate, registered=self.registered)
 
     def subject(self, subject: str) -> bytes:
-        """The digest of a subject."""
+        """Return the digest of a subject."""
         return digest_of(subject_key(subject), salt=self.salt)
 
     def predicate(self, predicate: str) -> bytes:
-        """The digest of a predicate: all its spellings have one."""
+        """Return the digest of a predicate: all its spellings have one."""
         return digest_of(canonical_key(self.rule(predicate).name), salt=self.salt)
 
     def key(self, subject: str, predicate: str) -> Key:
-        """The digests of a claim's key."""
+        """Return the digests of a claim's key."""
         whole = digest_of(subject_key(subject), canonical_key(self.rule(predicate).name), salt=self.salt)
         return Key(self.subject(subject), self.predicate(predicate), whole)
 
     def value(self, predicate: str, value: str) -> bytes:
-        """The digest of a value, read as the predicate's values are."""
+        """Return the digest of a value, read as the predicate's values are."""
         return digest_of(canonical_value(text=value, normaliser=self.rule(predicate).normaliser), salt=self.salt)
 
     def exclusive(self, predicate: str, asked: bool | None) -> bool:
-        """Whether a claim takes the only value there is: the rule says so, and may only be made stricter."""
+        """Return whether a claim takes the only value there is: the rule says so, and may only be made stricter."""
         if self.registers(predicate):
             return self.rule(predicate).exclusive or asked is True
         return asked is not False
@@ -80,7 +80,7 @@ def names_from(text: str) -> Naming:
 
 
 def naming(project_id: uuid.UUID, namespace_ids: Iterable[uuid.UUID]) -> dict[uuid.UUID, Naming]:
-    """The names of each namespace, as registered now; a user's scope has those of its root."""
+    """Return the names of each namespace, as registered now; a user's scope has those of its root."""
     roots = roots_of(project_id, namespace_ids)
     rules: dict[uuid.UUID, list[Rule]] = {root_id: [] for root_id in roots.values()}
     for row in Predicate.objects.within(project_id).filter(namespace__in=rules):
@@ -91,7 +91,7 @@ def naming(project_id: uuid.UUID, namespace_ids: Iterable[uuid.UUID]) -> dict[uu
 
 
 def rule_of(row: Predicate) -> Rule:
-    """A registered predicate as a rule."""
+    """Return a registered predicate as a rule."""
     return Rule(
         row.name,
         exclusive=row.exclusive,
@@ -114,7 +114,7 @@ def digests_of(
 
 
 def spelling_digests(project_id: uuid.UUID, predicates: Iterable[str]) -> list[bytes]:
-    """Under which each name of a rule is known to be there only once."""
+    """Return under which each name of a rule is known to be there only once."""
     salt = _salt(project_id)
     return [digest_of(canonical_key(name), salt=salt) for name in predicates]
 

@@ -60,7 +60,7 @@ def canonical_key(text: str) -> str:
 
 
 def says_something(text: str) -> bool:
-    """Whether anything is left of a key in canonical form."""
+    """Return whether anything is left of a key in canonical form."""
     return bool(canonical_key(text))
 
 
@@ -111,7 +111,7 @@ def _normalised(text: str, form: str) -> str:
 
 
 def _folded(word: str) -> str:
-    """One word without case, look-alikes and decoration."""
+    """Return one word without case, look-alikes and decoration."""
     if word.isascii():
         return word.lower().translate(QUOTES)
     word = unicodedata.normalize("NFKD", word)
@@ -124,7 +124,7 @@ def _folded(word: str) -> str:
 
 
 def _modest(match: re.Match[str]) -> str:
-    """A character with those of its marks that make it another letter."""
+    """Return a character with those of its marks that make it another letter."""
     base, marks = match[1], OVERLAY.sub("", match[2])
     if base in ("i", "j"):
         marks = marks.replace("\u0307", "")  # their dot again, as in lower-cased Turkish İ

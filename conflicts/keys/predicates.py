@@ -35,12 +35,12 @@ class Rule:
     policy: str = Policy.REVIEW
 
     def spellings(self) -> frozenset[str]:
-        """The canonical keys under which this predicate goes."""
+        """Return the canonical keys under which this predicate goes."""
         return frozenset(map(canonical_key, (self.name, *self.aliases)))
 
 
 def spellings_of(rules: Iterable[Rule]) -> dict[str, Rule]:
-    """Canonical spelling → rule. Raises AliasCollision when two rules share one."""
+    """Canonical spelling → rule. Raise AliasCollision when two rules share one."""
     found: dict[str, Rule] = {}
     for rule in rules:
         for spelling in sorted(rule.spellings()):
@@ -60,17 +60,17 @@ def rule_for(*, predicate: str, registered: Mapping[str, Rule] = MappingProxyTyp
 
 
 def canonical_predicate(predicate: str) -> str:
-    """The name under which the built-in set knows a predicate, in snake case."""
+    """Return the name under which the built-in set knows a predicate, in snake case."""
     return rule_for(predicate=predicate).name
 
 
 def is_known(*, predicate: str, registered: Mapping[str, Rule] = MappingProxyType({})) -> bool:
-    """Whether there is a rule for it, registered or built in."""
+    """Return whether there is a rule for it, registered or built in."""
     return _known(predicate, registered) is not None
 
 
 def _known(predicate: str, registered: Mapping[str, Rule]) -> Rule | None:
-    """The rule that knows a predicate by its most literal reading, or else sees through its disguise."""
+    """Return the rule that knows a predicate by its most literal reading, or else sees through its disguise."""
     written = spelled(predicate)
     for spelling in written.spellings:
         if spelling in registered:
@@ -88,29 +88,29 @@ def _known(predicate: str, registered: Mapping[str, Rule]) -> Rule | None:
 
 
 def _reviewed(rules: Mapping[str, Rule]) -> tuple[str, ...]:
-    """The spellings of those that take one value, over which a person decides."""
+    """Return the spellings of those that take one value, over which a person decides."""
     return tuple(name for name, rule in rules.items() if rule.exclusive and rule.policy == Policy.REVIEW)
 
 
 def _of_parts(predicate: str, registered: Mapping[str, Rule]) -> Rule | None:
-    """The rule that both a name and what stands behind it in brackets lead to."""
+    """Return the rule that both a name and what stands behind it in brackets lead to."""
     parts = BRACKETED.fullmatch(predicate)
     found = {_known(part, registered) for part in parts.groups()} if parts else set()
     return found.pop() if len(found) == 1 else None
 
 
 def _one(name: str, *aliases: str, normaliser: str = Normaliser.TEXT) -> Rule:
-    """A predicate with one value at a time."""
+    """Return a predicate with one value at a time."""
     return Rule(name, aliases=aliases, normaliser=normaliser)
 
 
 def _many(name: str, *aliases: str) -> Rule:
-    """A predicate with any number of values."""
+    """Return a predicate with any number of values."""
     return Rule(name, exclusive=False, aliases=aliases)
 
 
 def _reading(name: str, *aliases: str, normaliser: str = Normaliser.TEXT) -> Rule:
-    """What is measured again and again: the newer reading replaces the older."""
+    """Return what is measured again and again: the newer reading replaces the older."""
     return Rule(name, aliases=aliases, normaliser=normaliser, policy=Policy.NEWEST)
 
 

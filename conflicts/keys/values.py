@@ -88,7 +88,7 @@ LEAP = 2000  # the year in which a day without a year is looked up
 def canonical_value(*, text: str, normaliser: str) -> str:
     """`text` as values of that kind are compared: `kind:form`, or `text:form` when it can't be read for certain.
 
-    Total and linear. Raises ValueError for an unknown normaliser.
+    Total and linear. Raise ValueError for an unknown normaliser.
     """
     plain = _plain(text)
     read = READERS.get(Normaliser(normaliser))
@@ -153,7 +153,7 @@ def _unit(before: str, after: str) -> tuple[str | None, int]:
 
 
 def _digits(amount: str) -> str | None:
-    """An amount in plain digits with a decimal point, None if its separators make no sense.
+    """Return an amount in plain digits with a decimal point, None if its separators make no sense.
 
     Threes behind commas are thousands (1,000 and 1,234,567), as behind spaces, apostrophes, underscores or several
     points; of two kinds the last is the decimal one; a single comma before one or two digits is decimal (750,50).
@@ -171,7 +171,7 @@ def _digits(amount: str) -> str | None:
 
 
 def _decimal(digits: str, scale: int = 0) -> str:
-    """The number times ten to the `scale`, written in one way."""
+    """Return the number times ten to the `scale`, written in one way."""
     number = EXACT.create_decimal(digits).scaleb(scale, EXACT).normalize(EXACT)
     return format(number if number else abs(number), "f")
 
@@ -189,13 +189,13 @@ def _date(text: str) -> str | None:
 
 
 def _either_order(first: int, second: int, year: int) -> str | None:
-    """The day that 25/12/2023 or 12/25/2023 means, None when both orders name a day and not the same one."""
+    """Return the day that 25/12/2023 or 12/25/2023 means, None when both orders name a day and not the same one."""
     days = {_day(year, month, day) for month, day in ((first, second), (second, first))} - {None}
     return days.pop() if len(days) == 1 else None
 
 
 def _calendar(parts: dict[str, str | None]) -> str | None:
-    """What a matched date says, None when the calendar has no such day or it falls on another weekday."""
+    """Return what a matched date says, None when the calendar has no such day or it falls on another weekday."""
     year, month, day = parts["year"], parts.get("month"), parts.get("day")
     number = (MONTHS.get(month) or int(month)) if month else 1
     found = _day(int(year or LEAP), number, int(day or 1))
@@ -205,12 +205,12 @@ def _calendar(parts: dict[str, str | None]) -> str | None:
 
 
 def _falls_on(day: str, weekday: str | None, *, whole: bool) -> bool:
-    """Whether a day that names its weekday names the right one, which only a whole date can."""
+    """Return whether a day that names its weekday names the right one, which only a whole date can."""
     return weekday is None or (whole and datetime.date.fromisoformat(day).weekday() == WEEKDAYS[weekday])
 
 
 def _day(year: int, month: int, day: int) -> str | None:
-    """The ISO form of a day, None if there is none."""
+    """Return the ISO form of a day, None if there is none."""
     try:
         return datetime.date(year, month, day).isoformat()
     except ValueError:

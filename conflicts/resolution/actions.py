@@ -71,7 +71,7 @@ class Effects:
         return cls(done, stored["predicate"], stored.get("made", []), stored.get("claims_made", []))
 
     def take_back(self, project_id: uuid.UUID, *, now: datetime.datetime) -> None:
-        """Undoes them."""
+        """Undo them."""
         self.succession.take_back(project_id)
         made = Fragment.objects.within(project_id).filter(id__in=self.made)
         made.update(status=Status.ARCHIVED, archived_reason=UNDONE, updated_at=now, revision=F("revision") + 1)
@@ -89,7 +89,7 @@ class Effects:
 def affected_fragments(
     evaluation: Evaluation, row: PendingConflict, siblings: Sequence[PendingConflict]
 ) -> set[uuid.UUID]:
-    """Every fragment that a decision could change."""
+    """Return every fragment that a decision could change."""
     sides = {side for conflict in (row, *siblings) for side in (conflict.newcomer_id, conflict.existing_id)}
     return {side for side in sides if side} | {claim.fragment_id for claim in evaluation.claims.values()}
 
@@ -103,7 +103,7 @@ def apply_decision(
     *,
     correction: Correction | None = None,
 ) -> Effects:
-    """Does it. Raises NotApplicable, CannotSplit, BlockedByErasure."""
+    """Does it. Raise NotApplicable, CannotSplit, BlockedByErasure."""
     if row.kind == ConflictKind.DISPUTE:
         return _review(evaluation, row, action)
     if row.kind == ConflictKind.RESTORE:
@@ -124,7 +124,7 @@ def apply_decision(
 
 
 def _decided(evaluation: Evaluation, row: PendingConflict, newcomer: Fragment) -> list[Claim]:
-    """The claims of the newcomer that are decided on: the conflict's own, with a text all that wait.
+    """Return the claims of the newcomer that are decided on: the conflict's own, with a text all that wait.
 
     Also where it does not wait: its place may have been taken before rulings were kept.
     """
@@ -140,7 +140,7 @@ def _decided(evaluation: Evaluation, row: PendingConflict, newcomer: Fragment) -
 
 
 def _review(evaluation: Evaluation, row: PendingConflict, action: str) -> Effects:
-    """A weaker owner doubts a fragment: supersede takes the doubt over, reject dismisses it."""
+    """Return a weaker owner doubts a fragment: supersede takes the doubt over, reject dismisses it."""
     if action == Resolution.KEEP_BOTH:
         raise NotApplicable("a dispute has one side only: supersede or reject it")
     existing = Fragment.objects.within(row.project_id).filter(id=row.existing_id).first()
@@ -152,7 +152,7 @@ def _review(evaluation: Evaluation, row: PendingConflict, action: str) -> Effect
 
 
 def _compare_versions(action: str) -> Effects:
-    """A backup held another version of the same time: the one that stands is kept, the other only shown."""
+    """Return a backup held another version of the same time: the one that stands is kept, the other only shown."""
     if action != Resolution.REJECT:
         raise NotApplicable("store the other version as a new memory, or reject it")
     return Effects()
@@ -161,7 +161,7 @@ def _compare_versions(action: str) -> Effects:
 def _opponents(
     evaluation: Evaluation, assertions: Sequence[Assertion], conflicts: Sequence[PendingConflict]
 ) -> list[uuid.UUID]:
-    """The claims that have to yield: all that stand against these now, and which the conflicts name."""
+    """Return the claims that have to yield: all that stand against these now, and which the conflicts name."""
     named = {conflict.challenged for conflict in conflicts if conflict.challenged}
     found = {i for i in named if i in evaluation.claims and evaluation.claims[i].status in STANDING}
     for assertion in assertions:
@@ -171,7 +171,7 @@ def _opponents(
 
 
 def standing_against(evaluation: Evaluation, newcomers: Iterable[uuid.UUID | None]) -> set[uuid.UUID]:
-    """The fragments of all that stand against what these claim, whether or not a conflict names them."""
+    """Return the fragments of all that stand against what these claim, whether or not a conflict names them."""
     claims = Claim.objects.within(evaluation.project_id).filter(fragment__in=[i for i in newcomers if i])
     return {
         other.fragment_id
@@ -224,7 +224,7 @@ def _correct(
     correction: Correction,
     conflicts: Sequence[PendingConflict],
 ) -> Effects:
-    """What the person typed stands, in a memory of its own; the challenger is archived as it was written."""
+    """Return what the person typed stands, in a memory of its own; the challenger is archived as it was written."""
     fragment, vector, drafts = correction.newcomer.fragment, correction.newcomer.vector, correction.newcomer.claims
     refuse_forgotten([fragment])
     made = evaluation.case(fragment, drafts, ()).claims
@@ -250,7 +250,7 @@ def _correct(
 def _keep_pair(
     evaluation: Evaluation, newcomer: Fragment, assertions: Sequence[Assertion], opponents: list[uuid.UUID]
 ) -> Effects:
-    """Both hold at once; each goes on opposing third values."""
+    """Return both hold at once; each goes on opposing third values."""
     _assign_slots(evaluation, assertions, without=set())
     _activate(evaluation, newcomer, assertions)
     return _effects(evaluation, Succession(), opponents)
@@ -259,7 +259,7 @@ def _keep_pair(
 def _keep_period(
     evaluation: Evaluation, newcomer: Fragment, assertions: Sequence[Assertion], opponents: list[uuid.UUID]
 ) -> Effects:
-    """One after the other."""
+    """Return one after the other."""
     assertion = _only(assertions, "a text has no period: keep both as a pair, or decide for one")
     others = [assertion_from(evaluation.claims[i]) for i in opponents]
     period, periods = split(assertion, others, at=newcomer.created_at)
@@ -275,7 +275,7 @@ def _keep_period(
 def _keep_predicate(
     evaluation: Evaluation, newcomer: Fragment, assertions: Sequence[Assertion], opponents: list[uuid.UUID]
 ) -> Effects:
-    """The predicate takes several values from now on."""
+    """Return the predicate takes several values from now on."""
     assertion = _only(assertions, "a text has no predicate: keep both as a pair, or decide for one")
     name = evaluation.claims[assertion.id].predicate
     former = make_multi_valued(
@@ -314,7 +314,7 @@ def freed_claims(evaluation: Evaluation, newcomer: uuid.UUID | None) -> list[uui
 
 
 def release(evaluation: Evaluation, claim_ids: Iterable[uuid.UUID | None]) -> None:
-    """Lets these stand."""
+    """Let these stand."""
     changes = {i: VerdictChange(Status.ACTIVE) for i in claim_ids if i}
     save_verdicts(evaluation.project_id, changes, now=evaluation.now)
 
@@ -323,7 +323,7 @@ KEEPING = {Keep.PAIR: _keep_pair, Keep.PERIOD: _keep_period, Keep.PREDICATE: _ke
 
 
 def _assign_slots(evaluation: Evaluation, assertions: Iterable[Assertion], *, without: set[uuid.UUID]) -> None:
-    """Gives each claim its period and a slot in which it is alone."""
+    """Give each claim its period and a slot in which it is alone."""
     for assertion in assertions:
         key_state = evaluation.key_states[place_of(evaluation.claims[assertion.id])]
         period: Period = assertion.period
@@ -337,7 +337,7 @@ def _set_claim(evaluation: Evaluation, claim_id: uuid.UUID, **values: Any) -> No
 
 
 def _activate(evaluation: Evaluation, newcomer: Fragment, assertions: Sequence[Assertion]) -> None:
-    """Lets claims stand, and their fragment with them; a text that claims nothing by itself."""
+    """Let claims stand, and their fragment with them; a text that claims nothing by itself."""
     save_verdicts(
         evaluation.project_id,
         {assertion.id: VerdictChange(Status.ACTIVE) for assertion in assertions},
@@ -348,7 +348,7 @@ def _activate(evaluation: Evaluation, newcomer: Fragment, assertions: Sequence[A
 
 
 def _archive(evaluation: Evaluation, newcomer: Fragment, claims: Sequence[Claim], *, why: str) -> Succession:
-    """Archives claims, and their fragment where nothing of it stands; a text that claims nothing by itself."""
+    """Archive claims, and their fragment where nothing of it stands; a text that claims nothing by itself."""
     if not claims:
         _set_status(evaluation, newcomer, Status.ARCHIVED, why=why)
     changes = {claim.id: VerdictChange(Status.ARCHIVED) for claim in claims}

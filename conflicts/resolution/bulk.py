@@ -36,7 +36,7 @@ class BulkOutcome:
 def resolve_all(
     principal: Principal, decisions: Sequence[tuple[uuid.UUID, Settlement]], *, now: datetime.datetime
 ) -> list[BulkOutcome]:
-    """Settles each in a transaction of its own, in order. What an earlier one of them settled along is done too."""
+    """Settle each in a transaction of its own, in order. What an earlier one of them settled along is done too."""
     before = _settled(principal, [conflict_id for conflict_id, _ in decisions])
     done: list[uuid.UUID] = []
     outcomes = []
@@ -52,7 +52,7 @@ def resolve_all(
 
 
 def undo_all(principal: Principal, conflict_ids: Sequence[uuid.UUID], *, now: datetime.datetime) -> list[BulkOutcome]:
-    """Takes decisions back, each in a transaction of its own, the last first."""
+    """Take decisions back, each in a transaction of its own, the last first."""
     outcomes, reopened = [], set[uuid.UUID]()
     for conflict_id in reversed(conflict_ids):
         if conflict_id in reopened or (reopened and _waits(principal, conflict_id)):
@@ -80,7 +80,7 @@ def _settled(principal: Principal, conflict_ids: Sequence[uuid.UUID]) -> set[uui
 
 
 def _settled_along(principal: Principal, conflict_id: uuid.UUID, *, by: Sequence[uuid.UUID]) -> bool:
-    """Whether it is over because of these decisions: of the same newcomer, or nothing was left to decide."""
+    """Return whether it is over because of these decisions: of the same newcomer, or nothing was left to decide."""
     with access.enter(principal, why="resolve"):
         row = PendingConflict.objects.within(principal.project_id).filter(id=conflict_id).first()
     if row is None or row.resolved_at is None:

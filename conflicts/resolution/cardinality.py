@@ -17,7 +17,7 @@ from memories.models.namespace import roots_of
 def make_multi_valued(
     *, namespace_id: uuid.UUID, project_id: uuid.UUID, predicate_name: str, now: datetime.datetime
 ) -> dict[str, Any]:
-    """Lets a predicate, in any spelling, and all its claims take many values; answers what it was before, for JSON.
+    """Let a predicate, in any spelling, and all its claims take many values; answer what it was before, for JSON.
 
     Rules are the root namespace's: those of a user's scope change with it.
 
@@ -57,7 +57,7 @@ def restore_predicate(
     former: dict[str, Any],
     now: datetime.datetime,
 ) -> None:
-    """Takes `make_multi_valued` back; claims that came meanwhile follow the rule that holds again.
+    """Take `make_multi_valued` back; claims that came meanwhile follow the rule that holds again.
 
     The caller holds the namespace, in the open transaction, and has made the claims stand as they shall. Raises
     StaleRevision when the rule was changed since, and ClaimsCollide when claims stand that could not stand together.

@@ -56,9 +56,9 @@ class Settlement:
 def resolve(
     principal: Principal, conflict_id: uuid.UUID, settlement: Settlement, *, now: datetime.datetime
 ) -> PendingConflict:
-    """Settles a conflict together with the others of the same newcomer.
+    """Settle a conflict together with the others of the same newcomer.
 
-    Raises NotFound, NotPermitted (also for a ruling of a higher ceiling), AlreadyResolved, StaleRevision,
+    Raise NotFound, NotPermitted (also for a ruling of a higher ceiling), AlreadyResolved, StaleRevision,
     NotApplicable, CannotSplit, BlockedByErasure; nothing changes then.
     """
     with access.enter(principal, why="resolve"):
@@ -141,7 +141,7 @@ def _names(evaluation: Evaluation, row: PendingConflict) -> Naming:
 
 
 def _overruled_rulings(evaluation: Evaluation, conflicts: list[PendingConflict]) -> list[tuple[int, uuid.UUID | None]]:
-    """The rulings, by authority and whose they are, against which these conflicts are."""
+    """Return the rulings, by authority and whose they are, against which these conflicts are."""
     ids = {conflict.challenged for conflict in conflicts}
     standing = [assertion for key_state in evaluation.key_states.values() for assertion in key_state.standing.values()]
     return [
@@ -150,9 +150,9 @@ def _overruled_rulings(evaluation: Evaluation, conflicts: list[PendingConflict])
 
 
 def undo(principal: Principal, conflict_id: uuid.UUID, *, now: datetime.datetime) -> PendingConflict:
-    """Takes a decision back: everything is as before it, and the conflict waits again.
+    """Take a decision back: everything is as before it, and the conflict waits again.
 
-    Raises NotFound, NotPermitted, CannotUndo with what stands in the way.
+    Raise NotFound, NotPermitted, CannotUndo with what stands in the way.
     """
     with access.enter(principal, why="undo"):
         row, places = _lock_conflict(principal, conflict_id, alone=True)
@@ -211,7 +211,7 @@ def _others(row: PendingConflict, places: set[Place], error: Exception, decided:
 
 
 def _refuse_rivals(evaluation: Evaluation, restored: set[uuid.UUID], since: datetime.datetime) -> None:
-    """Raises CannotUndo when what stands again opposes what came to stand meanwhile."""
+    """Raise CannotUndo when what stands again opposes what came to stand meanwhile."""
     for key_state in evaluation.key_states.values():
         for assertion in [one for one in key_state.standing.values() if one.fragment_id in restored]:
             others = [o for o in key_state.opponents(assertion) if o.fragment_id not in restored]
@@ -224,7 +224,7 @@ def _refuse_rivals(evaluation: Evaluation, restored: set[uuid.UUID], since: date
 
 
 def _pair_as_before(row: PendingConflict, pairs: dict[str, dict[str, Any]]) -> None:
-    """Gives other newcomers' conflicts the opponents back that they had, and lets those wait again that it ended."""
+    """Give other newcomers' conflicts the opponents back that they had, and let those wait again that it ended."""
     former = {pair["existing_id"] for pair in pairs.values()} - {None}
     known = Fragment.objects.within(row.project_id).filter(id__in=former)
     here = {None, *map(str, known.values_list("id", flat=True))}
@@ -245,13 +245,13 @@ def _pair_as_before(row: PendingConflict, pairs: dict[str, dict[str, Any]]) -> N
 
 
 def visible_conflicts(principal: Principal) -> Any:
-    """The conflicts in the namespaces that the principal reads, with both sides at hand."""
+    """Return the conflicts in the namespaces that the principal reads, with both sides at hand."""
     rows = PendingConflict.objects.within(principal.project_id).select_related("namespace", "newcomer", "existing")
     return rows.filter(namespace__in=access.readable_scopes(principal))
 
 
 def visible_conflict(principal: Principal, conflict_id: uuid.UUID) -> PendingConflict:
-    """One of them. Raises NotFound."""
+    """Return one of them. Raise NotFound."""
     row: PendingConflict | None = visible_conflicts(principal).filter(id=conflict_id).first()
     if row is None:
         raise NotFound("conflict")
@@ -259,7 +259,7 @@ def visible_conflict(principal: Principal, conflict_id: uuid.UUID) -> PendingCon
 
 
 def with_claims(rows: Iterable[PendingConflict]) -> list[PendingConflict]:
-    """The conflicts with the claims of both sides at hand, in one query; of a text the first of its claims."""
+    """Return the conflicts with the claims of both sides at hand, in one query; of a text the first of its claims."""
     found = list(rows)
     ids = {side for row in found for side in (row.challenger, row.challenged) if side}
     claims = Claim.objects.within(found[0].project_id).in_bulk(list(ids)) if ids else {}
@@ -277,7 +277,7 @@ def waiting(
     subject: str | None = None,
     predicate: str | None = None,
 ) -> Any:
-    """The conflicts of a status (pending, resolved, all), narrowed down; keys in any spelling. Raises NotFound."""
+    """The conflicts of a status (pending, resolved, all), narrowed down; keys in any spelling. Raise NotFound."""
     rows = visible_conflicts(principal)
     if status != "all":
         rows = rows.filter(resolved_at__isnull=status == "pending")
@@ -287,7 +287,7 @@ def waiting(
 
 
 def _lock_conflict(principal: Principal, conflict_id: uuid.UUID, *, alone: bool) -> tuple[PendingConflict, set[Place]]:
-    """The conflict and the keys that it concerns, locked in the order of `locking`."""
+    """Return the conflict and the keys that it concerns, locked in the order of `locking`."""
     row = visible_conflict(principal, conflict_id)
     principal.require("review")
     if not principal.covers(row.namespace.name):
@@ -321,7 +321,7 @@ def _authors(row: PendingConflict) -> set[uuid.UUID | None]:
 
 
 def _involved(row: PendingConflict) -> set[uuid.UUID]:
-    """Both sides, and those of the newcomer's other conflicts, whichever of its claims these are about."""
+    """Return both sides, and those of the newcomer's other conflicts, whichever of its claims these are about."""
     mine = PendingConflict.objects.within(row.project_id).filter(id=row.id)
     if row.newcomer_id:
         mine |= PendingConflict.objects.within(row.project_id).filter(newcomer=row.newcomer_id)
@@ -329,7 +329,7 @@ def _involved(row: PendingConflict) -> set[uuid.UUID]:
 
 
 def _keys_concerned(row: PendingConflict) -> set[Place]:
-    """The keys of all that a decision concerns."""
+    """Return the keys of all that a decision concerns."""
     claims = Claim.objects.within(row.project_id).filter(fragment__in=_involved(row))
     return {(claim.namespace_id, bytes(claim.key_digest)) for claim in claims}
 
@@ -353,7 +353,7 @@ def _siblings(row: PendingConflict) -> list[PendingConflict]:
 
 
 def _freed_conflicts(evaluation: Evaluation, row: PendingConflict, principal: Principal) -> list[PendingConflict]:
-    """The conflicts of the key's other newcomers, whom nobody opposes any more once it takes many values.
+    """Return the conflicts of the key's other newcomers, whom nobody opposes any more once it takes many values.
 
     A key's own newcomers go on waiting for somebody else.
     """
@@ -379,7 +379,7 @@ def _note(
     *,
     now: datetime.datetime,
 ) -> None:
-    """Writes down who decided what, when and why, in the conflict and in its siblings."""
+    """Write down who decided what, when and why, in the conflict and in its siblings."""
     keep = settlement.keep if settlement.action == Resolution.KEEP_BOTH else ""
     for conflict in (row, *siblings):
         conflict.resolution, conflict.keep, conflict.note = settlement.action, keep, settlement.note

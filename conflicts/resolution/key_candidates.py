@@ -51,12 +51,12 @@ def candidates(principal: Principal, row: PendingConflict) -> list[KeyCandidate]
 
 
 def _challenger(row: PendingConflict) -> KeyCandidate:
-    """The newcomer of a conflict, by what it says of the conflict's key."""
+    """Return the newcomer of a conflict, by what it says of the conflict's key."""
     value = row.statement["value"] if row.statement else row.new_claim.value if row.new_claim else ""
     return KeyCandidate(row.newcomer, value, bytes(row.value_digest), row.negates, row.id)
 
 
 def repetitions(principal: Principal, fragment_ids: list[uuid.UUID]) -> dict[uuid.UUID, tuple[int, datetime.datetime]]:
-    """How often the owners of these memories said the same again, and when last. Inside `access.enter`."""
+    """Return how often the owners of these memories said the same again, and when last. Inside `access.enter`."""
     rows = Repetition.objects.within(principal.project_id).filter(fragment__in=fragment_ids)
     return {row.fragment_id: (row.times, row.last_at) for row in rows}

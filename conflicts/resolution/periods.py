@@ -20,9 +20,9 @@ class CannotSplit(NovaError):
 def split(
     newcomer: Assertion, opponents: Sequence[Assertion], *, at: datetime.datetime
 ) -> tuple[Period, dict[uuid.UUID, Period]]:
-    """The newcomer's period and each opponent's, so that none overlap.
+    """Return the newcomer's period and each opponent's, so that none overlap.
 
-    Whoever begins later ends the other there; of two that begin alike the newcomer begins `at`. Raises CannotSplit.
+    Whoever begins later ends the other there; of two that begin alike the newcomer begins `at`. Raise CannotSplit.
     Of opponents that begin alike the longest counts, so that the order in which they stand decides nothing.
     """
     period, periods = newcomer.period, {}

@@ -59,10 +59,10 @@ def queue(
     page: int = 1,
     limit: int = 50,
 ) -> Queue:
-    """What waits for a person; folds that hold one of `last` stand at the end. Inside `access.enter`.
+    """Return what waits for a person; folds that hold one of `last` stand at the end. Inside `access.enter`.
 
     What a branch took over is listed where the branch is asked for alone. A page that is no longer there is the last
-    one. Raises NotFound for a namespace that is not covered.
+    one. Raise NotFound for a namespace that is not covered.
     """
     rows = waiting(principal, namespace=namespace)
     groups = _groups((rows if namespace else unforked(rows)).order_by())
@@ -106,7 +106,7 @@ def _copied() -> Exists:
 
 
 def queue_length(principal: Principal) -> tuple[int, datetime.datetime | None]:
-    """How many folds wait, without the copies of forks, and since when the oldest. Inside `access.enter`."""
+    """Return how many folds wait, without the copies of forks, and since when the oldest. Inside `access.enter`."""
     groups = _groups(unforked(waiting(principal)).order_by()).annotate(since=Min("created_at"))
     found = groups.aggregate(n=Count("since"), oldest=Min("since"))
     return found["n"], found["oldest"]
@@ -124,7 +124,7 @@ def _fold(group: dict[str, Any], row: PendingConflict) -> Fold:
 
 
 def fold_of(principal: Principal, row: PendingConflict) -> Fold:
-    """The fold that a waiting conflict belongs to; the conflict itself stands for it. Inside `access.enter`."""
+    """Return the fold that a waiting conflict belongs to; the conflict itself stands for it. Inside `access.enter`."""
     same = waiting(principal).filter(
         namespace=row.namespace_id, kind=row.kind, key_digest=row.key_digest, value_digest=row.value_digest
     )
@@ -140,7 +140,7 @@ def fold_of(principal: Principal, row: PendingConflict) -> Fold:
 
 
 def single_fold(row: PendingConflict, source: str = "") -> Fold:
-    """The fold of one conflict that is decided by itself."""
+    """Return the fold of one conflict that is decided by itself."""
     return Fold(row, source, 1, (row.id,), (row.revision,), row.created_at)
 
 
@@ -158,7 +158,7 @@ def from_source(principal: Principal, row: PendingConflict) -> list[tuple[uuid.U
 
 
 def replaced_if_accepted(principal: Principal, row: PendingConflict, *, now: datetime.datetime) -> list[Fragment]:
-    """The fragments of which a claim would be superseded, in the order of their ids."""
+    """Return the fragments of which a claim would be superseded, in the order of their ids."""
     if row.newcomer_id is None:
         return []
     with access.enter(principal, why="foresee"):
@@ -198,6 +198,6 @@ def reserve(principal: Principal, conflict_id: uuid.UUID, *, now: datetime.datet
 def reserved(
     principal: Principal, conflict_ids: Collection[uuid.UUID], *, now: datetime.datetime
 ) -> dict[uuid.UUID, uuid.UUID]:
-    """By conflict, the other owner who looks at it now. Inside `access.enter`."""
+    """Return by conflict, the other owner who looks at it now. Inside `access.enter`."""
     rows = Reservation.objects.within(principal.project_id).filter(conflict__in=conflict_ids, until__gt=now)
     return dict(rows.exclude(owner_id=principal.owner_id).values_list("conflict_id", "owner_id"))

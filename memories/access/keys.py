@@ -52,7 +52,7 @@ class Issued:
 
 
 def ensure_project(name: str) -> Project:
-    """The project, made when it is missing. Raises BadGrant for a name that can't be one."""
+    """Return the project, made when it is missing. Raise BadGrant for a name that can't be one."""
     project = Project.objects.filter(name=name).first()
     if project is None:
         project = Project(name=name)
@@ -72,7 +72,7 @@ def issue(
     expires_at: datetime.datetime | None = None,
     by: Principal | None = None,
 ) -> Issued:
-    """A new key. Without `owner` it gets a service account of its own; the audit names `by`. Raises BadGrant."""
+    """Return a new key. Without `owner` it gets a service account of its own; the audit names `by`. Raise BadGrant."""
     _check(project, request)
     text = KeyText.fresh()
     with access.enter(by or access.system_principal(project), why="issue key"):
@@ -136,7 +136,7 @@ def _check_users(request: KeyRequest) -> None:
 
 
 def find(project: Project, key_id: str) -> ApiKey:
-    """The key with this id (the ten characters, or the row's uuid). Raises BadGrant."""
+    """Return the key with this id (the ten characters, or the row's uuid). Raise BadGrant."""
     rows = ApiKey.objects.within(project.id).select_related("grant", "owner")
     found = [row for row in rows if key_id in (row.key_id, str(row.id))]
     if not found:
@@ -146,7 +146,7 @@ def find(project: Project, key_id: str) -> ApiKey:
 
 
 def revoke(project: Project, key_id: str, *, now: datetime.datetime, by: Principal | None = None) -> ApiKey:
-    """Ends a key at once; a revoked one keeps its first end. Raises BadGrant."""
+    """End a key at once; a revoked one keeps its first end. Raise BadGrant."""
     with access.enter(by or access.system_principal(project), why="revoke key"):
         row = find(project, key_id)
         row.revoked_at = row.revoked_at or now
@@ -162,7 +162,7 @@ def rotate(
     overlap: datetime.timedelta = OVERLAP,
     by: Principal | None = None,
 ) -> Issued:
-    """A new key with the same grant and owner; the old one goes on working for `overlap`. Raises BadGrant."""
+    """Return a new key with the same grant and owner; the old one goes on working for `overlap`. Raise BadGrant."""
     text = KeyText.fresh()
     with access.enter(by or access.system_principal(project), why="rotate key"):
         old = find(project, key_id)

@@ -141,7 +141,7 @@ def _digest(kind: str, text: str) -> bytes:
 
 
 def _network(address: str) -> str:
-    """An address of IPv4; of IPv6 the /64 of which somebody usually has all."""
+    """Return an address of IPv4; of IPv6 the /64 of which somebody usually has all."""
     try:
         found = ipaddress.ip_address(address)
     except ValueError:
@@ -156,7 +156,7 @@ def factor_of(user: Any) -> TOTPDevice | None:
 
 
 def must_have_factor(user: Any) -> bool:
-    """Whether the operator wants somebody to have a second factor: above viewer, and superusers."""
+    """Return whether the operator wants somebody to have a second factor: above viewer, and superusers."""
     if not settings.REQUIRE_SECOND_FACTOR:
         return False
     above = Membership.objects.filter(user=user).exclude(role=Role.VIEWER)

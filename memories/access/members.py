@@ -48,7 +48,7 @@ class Added:
 
 
 def add(project: Project, username: str, *, role: str, by: Principal) -> Added:
-    """Takes a person into a project; who is new to this server gets a password. Raises BadRole, BadMember."""
+    """Take a person into a project; who is new to this server gets a password. Raise BadRole, BadMember."""
     _check(role)
     try:
         with access.enter(by, why="add member"):
@@ -66,7 +66,7 @@ def add(project: Project, username: str, *, role: str, by: Principal) -> Added:
 
 
 def make(username: str, password: str, *, known: Any = None) -> Any:
-    """A new person, who may log in; somebody known gets a new password. Raises BadMember."""
+    """Return a new person, who may log in; somebody known gets a new password. Raise BadMember."""
     user: Any = known or get_user_model()(username=username, is_staff=True)
     try:
         user.clean_fields(exclude=["password"])
@@ -96,7 +96,7 @@ def owner_alias() -> str:
 
 
 def set_role(project: Project, user_id: int, *, role: str, by: Principal) -> None:
-    """Gives a member another role, or takes them out (an empty role). Raises BadRole.
+    """Give a member another role, or take them out (an empty role). Raise BadRole.
 
     Nobody changes their own, so that a project keeps an administrator.
     """

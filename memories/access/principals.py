@@ -58,7 +58,7 @@ class UserRequired(NovaError):
 
 @cache
 def _pattern(pattern: str) -> re.Pattern[str]:
-    """A pattern of users: `*` stands for any characters, `\\*` and `\\\\` for themselves."""
+    """Return a pattern of users: `*` stands for any characters, `\\*` and `\\\\` for themselves."""
     parts = [[""]]  # what stands between stars
     for part in re.split(r"(\\[\\*]|\*)", pattern):
         if part == "*":
@@ -106,7 +106,7 @@ class Principal:
     is_authenticated = True
 
     def covers(self, namespace: str) -> bool:
-        """Whether a namespace or scope, as it is written, is the principal's to change in this request."""
+        """Return whether a namespace or scope, as it is written, is the principal's to change in this request."""
         try:
             root, user = parts_of(namespace)
         except BadUser:
@@ -130,7 +130,7 @@ class Principal:
         return root.startswith(f"{self.project}:") and any(fnmatchcase(root, p) for p in self.namespaces)
 
     def speaks_for(self, user: str) -> bool:
-        """Whether the grant reaches a user."""
+        """Return whether the grant reaches a user."""
         return self.users != Users.NONE and any(_pattern(pattern).fullmatch(user) for pattern in self.user_patterns)
 
     @property
@@ -190,13 +190,13 @@ class Principal:
         return replace(self, user=named, all_users=False)
 
     def require(self, verb: str) -> None:
-        """Raises NotPermitted without the verb."""
+        """Raise NotPermitted without the verb."""
         if verb not in self.verbs:
             raise NotPermitted(f"this needs the verb {verb}")
 
 
 def principal_of_key(text: str, *, now: datetime.datetime) -> Principal | None:
-    """The principal behind a key, or None: unknown, revoked and expired look the same."""
+    """Return the principal behind a key, or None: unknown, revoked and expired look the same."""
     key = KeyText.parse(text)
     row = _find_key(key) if key else None
     if row is None or any(row[end] and row[end] <= now for end in ("revoked_at", "expires_at")):
@@ -221,7 +221,7 @@ def principal_of_key(text: str, *, now: datetime.datetime) -> Principal | None:
 
 
 def principal_of_row(key: ApiKey) -> Principal:
-    """The principal behind a key's row, whatever became of the key since; loads project, owner and grant."""
+    """Return the principal behind a key's row, whatever became of the key since; loads project, owner and grant."""
     return Principal(
         project_id=key.project_id,
         project=key.project.name,
@@ -250,7 +250,7 @@ def _find_key(key: KeyText) -> dict[str, Any] | None:
 
 
 def principal_of_member(user: Any, *, project: str) -> Principal | None:
-    """The principal of a person in a project they belong to, else None."""
+    """Return the principal of a person in a project they belong to, else None."""
     member = Membership.objects.select_related("project").filter(user=user, project__name=project).first()
     if member is None:
         return None
@@ -278,7 +278,7 @@ def principal_of_member(user: Any, *, project: str) -> Principal | None:
 
 
 def system_principal(project: Project, *, ceiling: str = SourceClass.SYSTEM) -> Principal:
-    """The service itself, or the operator at the command line, in one project."""
+    """Return the service itself, or the operator at the command line, in one project."""
     return Principal(
         project_id=project.id,
         project=project.name,

@@ -9,20 +9,20 @@ from memories.models.namespace import BadUser, NamespaceQuerySet, parts_of, scop
 
 
 def readable(principal: Principal, names: list[str]) -> list[Namespace]:
-    """The existing ones among covered namespaces, for the request's user. Raises NotFound when one is not covered."""
+    """The existing ones among covered namespaces, for the request's user. Raise NotFound when one is not covered."""
     require_readable(principal, names)
     return list(Namespace.objects.within(principal.project_id).named(map(principal.scope, names)))
 
 
 def require_readable(principal: Principal, names: list[str]) -> None:
-    """Raises NotFound when one of the names is not covered; whether they exist is not asked. Raises UserRequired."""
+    """Raise NotFound when one of the names is not covered; whether they exist is not asked. Raise UserRequired."""
     for name in names:
         if not _reaches(principal, name, reading=True):
             raise NotFound(f"namespace {name}")
 
 
 def _reaches(principal: Principal, name: str, *, reading: bool = False) -> bool:
-    """Whether a name, which may be that of a user's scope, is the principal's to use. Raises UserRequired."""
+    """Return whether a name, which may be that of a user's scope, is the principal's to use. Raise UserRequired."""
     try:
         root, user = parts_of(principal.scope(name))
     except BadUser:
@@ -56,7 +56,7 @@ def readable_scopes(principal: Principal, names: list[str] | None = None) -> Nam
 
 
 def requested_scopes(principal: Principal, name: str | None) -> list[Namespace]:
-    """The namespaces that a request looks at: the named one or all, with all users when it is about these."""
+    """Return the namespaces that a request looks at: the named one or all, with all users when it is about these."""
     return list(readable_scopes(principal, None if name is None else [name]).order_by("name"))
 
 
@@ -73,7 +73,7 @@ def _scopes(principal: Principal, *, every: bool) -> NamespaceQuerySet:
 
 
 def find(principal: Principal, name: str) -> Namespace | None:
-    """The namespace of that name, for the request's user, when it exists and is the principal's to change."""
+    """Return the namespace of that name, for the request's user, when it exists and is the principal's to change."""
     if not _reaches(principal, name):
         return None
     found: Namespace | None = Namespace.objects.within(principal.project_id).named([principal.scope(name)]).first()
@@ -81,7 +81,7 @@ def find(principal: Principal, name: str) -> Namespace | None:
 
 
 def writable(principal: Principal, name: str) -> Namespace:
-    """A covered namespace, for the request's user, made when it is missing. Raises NotFound when it is not covered."""
+    """A covered namespace, for the request's user, made when it is missing. Raise NotFound when it is not covered."""
     if not _reaches(principal, name):
         raise NotFound(f"namespace {name}")
     return Namespace.objects.ensure(project_id=principal.project_id, name=principal.scope(name))

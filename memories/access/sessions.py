@@ -28,7 +28,7 @@ class SessionStore(db.SessionStore):
         return found
 
     def exists(self, session_key: str) -> bool:
-        """Whether there is a session of this cookie."""
+        """Return whether there is a session of this cookie."""
         return super().exists(_row_key(session_key))
 
     def create_model_instance(self, data: dict[str, Any]) -> Any:

@@ -47,7 +47,7 @@ def attribute_to(actor: Mapping[str, Any]) -> Iterator[None]:
 def enter(principal: "Principal", *, why: str) -> Iterator[None]:
     """One transaction in the principal's project; inside another one of the same project, a part of it.
 
-    Raises OperationalError when Postgres stays away through all tries, about ten seconds: nothing was written then.
+    Raise OperationalError when Postgres stays away through all tries, about ten seconds: nothing was written then.
     """
     outer = _entered.get()
     if outer is not None:
@@ -91,7 +91,7 @@ def attributed_transaction(user: Any, *, why: str) -> Iterator[None]:
 
 
 def connect() -> None:
-    """A connection for what follows; tries for about ten seconds. Raises OperationalError: away, or all are in use.
+    """A connection for what follows; tries for about ten seconds. Raise OperationalError: away, or all are in use.
 
     Once somebody tried for so long in vain, one caller at a time does so and the others try once, until one succeeds:
     a thread that waits answers nobody else.
@@ -137,7 +137,7 @@ def retry_on_contention(work: Callable[[], T]) -> T:
 
 
 def _context(principal: "Principal", why: str) -> str:
-    """Who and why, for row history: ids and words of ours, never a caller's text."""
+    """Return who and why, for row history: ids and words of ours, never a caller's text."""
     who = {"kind": principal.kind, "owner": principal.owner_id, "key": principal.key_id, "user": principal.user_id}
     if principal.kind == "system":
         who |= _asked_by.get()

@@ -157,7 +157,7 @@ def _roots(principal: Principal, namespace: str | None) -> list[Namespace]:
 
 
 def scopes_of(principal: Principal, user: str, namespace: str | None) -> list[Namespace]:
-    """The scopes of a user. Raises NotFound when there is none that the principal reaches."""
+    """Return the scopes of a user. Raise NotFound when there is none that the principal reaches."""
     named = user_of(user)
     if not principal.speaks_for(named):
         raise NotFound("user")

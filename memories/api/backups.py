@@ -132,7 +132,7 @@ def _sees_all(request: Request) -> bool:
 
 
 def backup_of(request: Request, backup_id: uuid.UUID) -> Backup:
-    """The backup. Raises NotFound, also for who covers only a part of the project, or asks for a user."""
+    """Return the backup. Raise NotFound, also for who covers only a part of the project, or asks for a user."""
     if not _sees_all(request):
         raise NotFound("backup")
     return backups.get_backup(principal_of(request), backup_id)
@@ -183,7 +183,7 @@ class BackupsView(Admin):
 
     @staticmethod
     def _require_places(principal: Principal, names: list[str]) -> None:
-        """Raises NotFound for a namespace that is not there or not covered."""
+        """Raise NotFound for a namespace that is not there or not covered."""
         with access.enter(principal, why="backup"):
             known = set(Namespace.objects.within(principal.project_id).named(names).values_list("name", flat=True))
         if any(name not in known or not principal.covers(name) for name in names):

@@ -43,7 +43,7 @@ class DeleteInput(Strict):
 
 
 def confirmed(request: Request, name: str) -> dict[str, Any]:
-    """The validated request to delete something of that name; in the body or in the query."""
+    """Return the validated request to delete something of that name; in the body or in the query."""
     data = {**request.query_params.dict(), **request.data} if isinstance(request.data, dict) else request.data
     values = validated(DeleteInput, data)
     if "expected_count" not in values and "confirm" not in values:

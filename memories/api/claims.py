@@ -96,7 +96,7 @@ def _listed(
     limit: int,
     cursor: str | None,
 ) -> tuple[list[Believed], dict[str, str | None]]:
-    """One page of the claims of fragments, with the links to its neighbours. Raises ValidationError for a bad cursor.
+    """One page of the claims of fragments, with the links to its neighbours. Raise ValidationError for a bad cursor.
 
     A fragment's claims keep together and in their order, over pages too.
     """
@@ -126,7 +126,7 @@ def _listed(
 
 
 def _after(place: Cursor | None, mine: list[Believed], *, back: bool) -> list[Believed]:
-    """Of a fragment's claims those beyond the cursor, in the order of reading."""
+    """Return of a fragment's claims those beyond the cursor, in the order of reading."""
     ordered = mine[::-1] if back else mine
     ids = [one.id for one in ordered]
     return ordered[ids.index(place.values[-1]) + 1 :] if place and place.values[-1] in ids else ordered

@@ -52,7 +52,7 @@ class ForgetInput(FilterInput, AboutUser):
 
 
 def conditions(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The filters among validated values."""
+    """Return the filters among validated values."""
     here = {name: values[name] for name in FILTERS if name in values}
     return {**here, **values.get("filters", {})}
 

@@ -88,7 +88,7 @@ class EventStream(BaseRenderer):
     charset = None
 
     def render(self, data: Any, media_type: str | None = None, context: Any = None) -> bytes:
-        """Nothing: errors are problems, and streams are no data."""
+        """Return nothing: errors are problems, and streams are no data."""
         return b""
 
 
@@ -133,7 +133,7 @@ def _listened(request: Request, query: Mapping[str, str], *, since: str | None) 
     principal = principal_of(request)
 
     def look(mark: Bookmark) -> News:
-        """What is new, in a transaction of its own; no connection is kept while the stream sleeps."""
+        """Return what is new, in a transaction of its own; no connection is kept while the stream sleeps."""
         try:
             KeyAuthentication().authenticate(request)  # a key that ended meanwhile hears no more
             return list_events(principal, since=mark, limit=PAGE, **query)
@@ -155,7 +155,7 @@ def _listened(request: Request, query: Mapping[str, str], *, since: str | None) 
 
 
 async def _seated(seat: uuid.UUID, stream: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """The stream; others may listen once it has ended, however it did."""
+    """Return the stream; others may listen once it has ended, however it did."""
     try:
         async for piece in stream:
             yield piece
@@ -170,7 +170,7 @@ def _release(seat: uuid.UUID) -> None:
 
 
 async def _event_stream(begin: Bookmark, heard: News, look: Look) -> AsyncIterator[bytes]:
-    """The stream: what was heard first, then what is new each second, and a sign of life in silence."""
+    """Return the stream: what was heard first, then what is new each second, and a sign of life in silence."""
     begun = spoken = time.monotonic()
     yield f"retry: {RETRY}\nid: {begin}\n\n".encode()
     while time.monotonic() - begun < LONGEST:

@@ -48,7 +48,7 @@ RESTORED = OpenApiParameter(
 
 
 def with_capacity(principal: Principal, answer: Response, *, stored: int) -> Response:
-    """Says in a header how full the project is: `X-NovaMem-Capacity: 0.7312; warning`."""
+    """Say in a header how full the project is: `X-NovaMem-Capacity: 0.7312; warning`."""
     full = upkeep.lifecycle.after_storing(principal, stored)
     answer.headers["X-NovaMem-Capacity"] = f"{full.ratio:.4f}; {full.status}"
     return answer

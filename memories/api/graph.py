@@ -74,7 +74,7 @@ class EntitiesAnswer(serializers.Serializer[Any]):
 
 
 def _ground(principal: Principal, query: dict[str, Any]) -> GraphGround:
-    """Where to look. Raises NotFound for a namespace that is not covered."""
+    """Return where to look. Raise NotFound for a namespace that is not covered."""
     return GraphGround(access.requested_scopes(principal, query.get("namespace")), timezone.now())
 
 

@@ -50,7 +50,7 @@ class EpisodeInput(AboutUser):
     ids = serializers.ListField(child=Id(), min_length=1, max_length=MOST_READ)
 
     def validate_ids(self, value: list[uuid.UUID]) -> list[uuid.UUID]:
-        """Each once."""
+        """Return each once."""
         if len(set(value)) != len(value):
             raise serializers.ValidationError("Name each memory once.")
         return value

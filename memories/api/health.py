@@ -29,7 +29,7 @@ NEEDED = ("database", "migrations")
 @never_cache
 @require_safe
 def healthz(request: HttpRequest) -> JsonResponse:
-    """The process answers."""
+    """Return the process answers."""
     return JsonResponse({"status": OK})
 
 
@@ -65,7 +65,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
 
 
 def _is_trusted(request: HttpRequest) -> bool:
-    """Whether somebody on this machine asks, and no proxy for others, or somebody who has the token."""
+    """Return whether somebody on this machine asks, and no proxy for others, or somebody who has the token."""
     if settings.METRICS_TOKEN:
         scheme, _, token = request.headers.get("Authorization", "").partition(" ")
         if scheme.lower() == "bearer" and hmac.compare_digest(token.encode(), settings.METRICS_TOKEN.encode()):
@@ -130,13 +130,13 @@ def _worker() -> dict[str, str]:
 
 
 def _witness() -> dict[str, str]:
-    """What the last seals met: writes never wait for it."""
+    """Return what the last seals met: writes never wait for it."""
     silence = audit.witness_silence()
     return _part(DEGRADED if silence else OK, silence)
 
 
 def _sidecar() -> dict[str, str]:
-    """What the last calls showed; nobody is asked for this. No language model is no trouble."""
+    """Return what the last calls showed; nobody is asked for this. No language model is no trouble."""
     works, detail = governance.health.sidecar_state()
     return _part(OK if works else DEGRADED, detail)
 

@@ -46,7 +46,7 @@ WRITING = {
 
 
 def add_problems(result: dict[str, Any], **_: Any) -> dict[str, Any]:
-    """Adds the problem answers to every operation (a drf-spectacular postprocessing hook)."""
+    """Add the problem answers to every operation (a drf-spectacular postprocessing hook)."""
     result["components"]["schemas"]["Problem"] = PROBLEM
     content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
     for methods in result["paths"].values():

@@ -123,7 +123,7 @@ class OperationsView(APIView):
 
 
 def undone(request: Request, operation_id: uuid.UUID, *, kind: str | None = None) -> Response:
-    """The answer to a request that takes a job back: 202 with the operation that does."""
+    """Return the answer to a request that takes a job back: 202 with the operation that does."""
     principal = principal_of(request)
 
     def effect(_: None) -> IdempotentAnswer:

@@ -20,7 +20,7 @@ def cursor_of(text: str | None, *, times: int = 1, ids: int = 1) -> Cursor | Non
 
 
 def page_of(item: type[serializers.Serializer[Any]]) -> type[serializers.Serializer[Any]]:
-    """The shape of a page of `item`, for the OpenAPI document."""
+    """Return the shape of a page of `item`, for the OpenAPI document."""
     fields = {
         "next": serializers.URLField(allow_null=True),
         "previous": serializers.URLField(allow_null=True),
@@ -37,7 +37,7 @@ def paged(
     limit: int,
     cursor: str | None,
 ) -> dict[str, Any]:
-    """One page of `rows`, each page in a fixed number of queries. Raises ValidationError for a bad cursor."""
+    """Return one page of `rows`, each page in a fixed number of queries. Raise ValidationError for a bad cursor."""
     found, links = page_at(request, rows, NEWEST_FIRST, limit=limit, cursor=cursor_of(cursor))
     return {**links, "results": answers(found)}
 

@@ -53,7 +53,7 @@ class RuleInput(Strict):
     newer_wins = Flag(required=False)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """How many values it takes and what equals do, each said in one way or in both."""
+        """Return how many values it takes and what equals do, each said in one way or in both."""
         if "cardinality" in attrs:
             one = attrs.pop("cardinality") == CARDINALITIES[True]
             if attrs.setdefault("exclusive", one) != one:
@@ -111,7 +111,7 @@ class PredicateAnswer(serializers.Serializer[Any]):
 
 
 def answer(row: Any) -> dict[str, Any]:
-    """One registered predicate, or a built-in rule."""
+    """Return one registered predicate, or a built-in rule."""
     own = {name: getattr(row, name, None) for name in ("id", "revision", "created_at", "updated_at")}
     rule = {name: getattr(row, name) for name in ("name", "exclusive", "aliases", "normaliser", "policy")}
     namespace = row.namespace.name if own["id"] else None

@@ -32,7 +32,7 @@ class ProposalContext(Extra):
     """A text, or an object of the caller's own."""
 
     def to_internal_value(self, data: Any) -> Any:
-        """The text or object. Raises ValidationError."""
+        """Return the text or object. Raise ValidationError."""
         if not isinstance(data, str):
             return super().to_internal_value(data)
         if not 0 < len(data.strip()) <= LONGEST:
@@ -163,7 +163,7 @@ class ProposalsView(APIView):
 
 
 def shown(rows: list[Proposal]) -> list[dict[str, Any]]:
-    """The answers, each with the calls that it was made by; to be asked inside `access.enter`."""
+    """Return the answers, each with the calls that it was made by; to be asked inside `access.enter`."""
     ids = {i for row in rows for i in row.calls}
     project = {row.project_id for row in rows}
     calls = {call.id: call for call in LlmCall.objects.filter(project_id__in=project, id__in=ids)}

@@ -14,7 +14,7 @@ class KeyThrottle(BaseThrottle):
     seconds = 0.0
 
     def allow_request(self, request: Request, view: object) -> bool:
-        """Whether the key has tokens enough left."""
+        """Return whether the key has tokens enough left."""
         principal, weight = request.user, 1
         if parts := getattr(view, "weighed_by", ""):
             asked = request.data.get(parts) if isinstance(request.data, dict) else None

@@ -89,7 +89,7 @@ class SchemaReader:
         self.schemas = document["components"]["schemas"]
 
     def groups(self) -> dict[str, Group]:
-        """The endpoints by their tag, by name."""
+        """Return the endpoints by their tag, by name."""
         found: dict[str, Group] = {}
         for path, methods in self.document["paths"].items():
             for method, operation in methods.items():
@@ -98,7 +98,7 @@ class SchemaReader:
         return dict(sorted(found.items()))
 
     def endpoint(self, path: str, method: str, operation: Schema) -> ReferenceEndpoint:
-        """One of them."""
+        """Return one of them."""
         kind, body = self.content(operation.get("requestBody", {}))
         answers = [self.answer(status, told) for status, told in sorted(operation["responses"].items())]
         return ReferenceEndpoint(
@@ -115,26 +115,26 @@ class SchemaReader:
         )
 
     def answer(self, status: str, record: Schema) -> ReferenceAnswer:
-        """A response."""
+        """Return a response."""
         kind, schema = self.content(record)
         about = record.get("description", "")
         return ReferenceAnswer(status, about, kind, self.inside(schema) if schema and status < "400" else ())
 
     def content(self, schema: Schema) -> tuple[str, Schema | None]:
-        """The media type and the schema of a body; "" and None without one."""
+        """Return the media type and the schema of a body; "" and None without one."""
         for kind, content in schema.get("content", {}).items():
             return kind, content["schema"]
         return "", None
 
     def parameter(self, record: Schema) -> Field:
-        """What stands in the path, the query or a header."""
+        """Return what stands in the path, the query or a header."""
         schema = {"description": record.get("description", ""), **record["schema"]}
         return self.field(record["name"], schema, required=record.get("required", False), where=record["in"])
 
     def field(
         self, name: str, schema: Schema, *, required: bool = False, where: str = "", above: tuple[str, ...] = ()
     ) -> Field:
-        """A named schema; `above`: the schemas that it stands in, which are not opened again."""
+        """Return a named schema; `above`: the schemas that it stands in, which are not opened again."""
         whole = self.resolved(schema)
         about = CHOICE.sub("", whole.get("description", "")).strip()
         items = self.resolved(whole["items"]) if "items" in whole else {}
@@ -146,7 +146,7 @@ class SchemaReader:
         return Field(name, self.kind(schema), required, where, about, choices, tuple(rules), fields)
 
     def inside(self, schema: Schema, *, above: tuple[str, ...] = ()) -> tuple[Field, ...]:
-        """The fields of an object, of the items of a list, of the values of a map, of either of several."""
+        """Return the fields of an object, of the items of a list, of the values of a map, of either of several."""
         names = [ref_name(part) for part in (schema, *schema.get("allOf", ())) if "$ref" in part]
         if any(name in above for name in names):
             return ()
@@ -174,7 +174,7 @@ class SchemaReader:
         return whole | {key: value for key, value in schema.items() if key not in ("$ref", "allOf")}
 
     def kind(self, schema: Schema) -> str:
-        """What a value may be, in words."""
+        """Return what a value may be, in words."""
         whole = self.resolved(schema)
         if "oneOf" in whole:
             kinds = dict.fromkeys(self.kind(part) for part in whole["oneOf"])
@@ -189,7 +189,7 @@ class SchemaReader:
         return f"{words} or null" if whole.get("nullable") else words
 
     def curl(self, path: str, method: str, operation: Schema) -> str:
-        """A command that asks for it, with what it cannot do without."""
+        """Return a command that asks for it, with what it cannot do without."""
         lines = [f"curl {'' if method == 'get' else f'-X {method.upper()} '}$NOVAMEM_URL{path}{self.query(operation)}"]
         lines.append('-H "Authorization: Bearer $NOVAMEM_KEY"')
         kind, schema = self.content(operation.get("requestBody", {}))
@@ -201,13 +201,13 @@ class SchemaReader:
         return " \\\n  ".join(lines)
 
     def query(self, operation: Schema) -> str:
-        """The parameters that are required in the query."""
+        """Return the parameters that are required in the query."""
         answer = [one for one in operation.get("parameters", []) if one["in"] == "query" and one.get("required")]
         parts = [f"{one['name']}={self.sample(one['name'], one['schema'])}" for one in answer]
         return f"?{'&'.join(parts)}" if parts else ""
 
     def sample(self, name: str, schema: Schema) -> Any:
-        """The least that the schema takes."""
+        """Return the least that the schema takes."""
         whole = self.resolved(schema)
         if "oneOf" in whole:
             return self.sample(name, whole["oneOf"][0])
@@ -229,20 +229,20 @@ class SchemaReader:
 
 
 def ref_name(schema: Schema) -> str:
-    """The name at the end of a `$ref`."""
+    """Return the name at the end of a `$ref`."""
     return str(schema["$ref"]).rsplit("/", 1)[-1]
 
 
 @functools.cache
 def reference() -> dict[str, Group]:
-    """The server's own."""
+    """Return the server's own."""
     document = SchemaGenerator().get_schema(request=None, public=True)  # type: ignore[no-untyped-call]  # it has no types
     return SchemaReader(document).groups()
 
 
 @require_safe
 def overview(request: HttpRequest) -> HttpResponse:
-    """Every endpoint with a line, who may ask, and what may go wrong."""
+    """Return every endpoint with a line, who may ask, and what may go wrong."""
     groups = reference()
     answer = {"groups": groups.values(), "problems": dict(sorted((EVERYWHERE | WRITING).items()))}
     return render(request, "reference/overview.html", answer)
@@ -250,7 +250,7 @@ def overview(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def group(request: HttpRequest, name: str) -> HttpResponse:
-    """The endpoints of one group, whole."""
+    """Return the endpoints of one group, whole."""
     groups = reference()
     if name not in groups:
         raise Http404

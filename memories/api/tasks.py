@@ -117,7 +117,7 @@ class TasksView(APIView):
 
 
 def answered(report: Reported) -> dict[str, Any]:
-    """The task as the API shows it."""
+    """Return the task as the API shows it."""
     task = report.task
     return {
         "id": task.task_id,
@@ -132,7 +132,7 @@ def answered(report: Reported) -> dict[str, Any]:
 
 
 def only_namespace(principal: Principal) -> str:
-    """The grant's namespace when it names exactly one. Raises ValidationError otherwise."""
+    """Return the grant's namespace when it names exactly one. Raise ValidationError otherwise."""
     names = principal.namespaces
     if len(names) != 1 or not FORM.fullmatch(names[0]):
         raise serializers.ValidationError({"namespace": ["This field is required."]})

@@ -12,7 +12,7 @@ class OnDisk(TemporaryFileUploadHandler):
     """As a temporary file, which is closed at once when the disk is full. Raises NoSpace."""
 
     def receive_data_chunk(self, raw_data: bytes, start: int) -> Any:
-        """Writes a piece."""
+        """Write a piece."""
         try:
             with report_full_disk():
                 self.file.write(raw_data)

@@ -35,7 +35,7 @@ class Head:
 
     @classmethod
     def of(cls, row: Seal) -> Self:
-        """What the file says of a seal."""
+        """Return what the file says of a seal."""
         return cls(
             number=row.number,
             upto=row.upto,
@@ -55,7 +55,7 @@ class JournalLine:
 
     @classmethod
     def parse(cls, text: bytes) -> Self | None:
-        """The line, or None when it has been damaged."""
+        """Return the line, or None when it has been damaged."""
         try:
             row = json.loads(text)
             bytes.fromhex(row["signature"])
@@ -66,7 +66,7 @@ class JournalLine:
 
 
 def moment(at: datetime.datetime) -> str:
-    """The time of a seal as it is hashed and written."""
+    """Return the time of a seal as it is hashed and written."""
     return at.astimezone(datetime.UTC).isoformat()
 
 
@@ -78,14 +78,14 @@ class Journal:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """One process at a time seals or verifies: between a seal's commit and its line nobody looks."""
+        """One process at a time seals or verify: between a seal's commit and its line nobody looks."""
         self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with self.path.with_suffix(".lock").open("ab") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             yield
 
     def places(self) -> dict[int, int]:
-        """Where the line of each seal begins; of two lines with one number the later."""
+        """Return where the line of each seal begins; of two lines with one number the later."""
         found: dict[int, int] = {}
         if self.path.exists():
             offset = 0
@@ -98,13 +98,13 @@ class Journal:
         return found
 
     def line(self, offset: int) -> JournalLine | None:
-        """The line that begins there, or None when it has been damaged."""
+        """Return the line that begins there, or None when it has been damaged."""
         with self.path.open("rb") as file:
             file.seek(offset)
             return JournalLine.parse(file.readline())
 
     def last_number(self) -> int:
-        """The number of the last line, 0 when there is none; reads no more than that line."""
+        """Return the number of the last line, 0 when there is none; reads no more than that line."""
         if not self.path.exists():
             return 0
         with self.path.open("rb") as file:
@@ -114,7 +114,7 @@ class Journal:
         return int(match[1]) if match and end else 0
 
     def append(self, row: Seal, leaves: BinaryIO) -> None:
-        """Writes a seal in the place of what a crash may have left half-written; it is on the disk afterwards.
+        """Write a seal in the place of what a crash may have left half-written; it is on the disk afterwards.
 
         The number comes first, so that a line is found without reading its leaves: the texts that `Link.add` gave.
         """
@@ -131,7 +131,7 @@ class Journal:
 
 
 def _line_break_before(file: BinaryIO, end: int) -> int:
-    """The offset just after the last newline in [0, end), 0 without one."""
+    """Return the offset just after the last newline in [0, end), 0 without one."""
     while end > 0:
         start = max(0, end - BLOCK)
         file.seek(start)

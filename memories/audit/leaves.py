@@ -57,7 +57,7 @@ def newest() -> int:
 
 
 def genesis(project_id: UUID) -> bytes:
-    """What the first seal of a project is hashed onto."""
+    """Return what the first seal of a project is hashed onto."""
     return hashlib.sha256(b"novamem audit" + project_id.bytes).digest()
 
 
@@ -73,7 +73,7 @@ class SealLink:
         self._hash = hashlib.sha256(former + head.removesuffix("]").encode() + b",[")
 
     def add(self, leaf: Leaf) -> bytes:
-        """Covers the next leaf; what it adds to the list of leaves in the file."""
+        """Cover the next leaf; what it adds to the list of leaves in the file."""
         text = json.dumps(leaf, separators=(",", ":")).encode()
         added = b"," + text if self.events else text
         self._hash.update(added)

@@ -20,7 +20,7 @@ log = structlog.get_logger(__name__)
 
 
 def seal(principal: Principal, *, now: datetime.datetime) -> Seal | None:
-    """Seals what is new and copies it to the file; None when there is nothing new.
+    """Seal what is new and copy it to the file; None when there is nothing new.
 
     To be called outside a transaction: the file gets no line that the database may still roll back.
     """
@@ -43,7 +43,7 @@ def _lock(principal: Principal) -> None:
 
 
 def _repair(journal: Journal, last: Seal | None) -> None:
-    """Writes the line that a crash kept from the file. Only that one: if more is missing, somebody cut the file off,
+    """Write the line that a crash kept from the file. Only that one: if more is missing, somebody cut the file off,
     and it has to stay seen."""
     if last and journal.last_number() == last.number - 1:
         former = Seal.objects.within(last.project_id).filter(number__lt=last.number).order_by("-number").first()
@@ -80,7 +80,7 @@ def _next(
 def _link(
     former: Seal | None, content: BinaryIO, *, project_id: UUID, number: int, upto: int, now: datetime.datetime
 ) -> SealLink:
-    """The link that follows a seal, up to a transaction; the texts of its leaves go to the file."""
+    """Return the link that follows a seal, up to a transaction; the texts of its leaves go to the file."""
     digest, since = (bytes(former.digest), former.upto) if former else (genesis(project_id), 0)
     link = SealLink(digest, number=number, upto=upto, sealed_at=moment(now))
     content.writelines(link.add(leaf) for leaf in leaves(project_id, since=since, before=upto))

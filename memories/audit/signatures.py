@@ -11,7 +11,7 @@ from django.conf import settings
 
 
 def key_path() -> Path:
-    """Where the private key lies."""
+    """Return where the private key lies."""
     return Path(settings.DATA_DIR) / "keys" / "instance.ed25519"
 
 
@@ -29,17 +29,17 @@ def _private(path: Path) -> Ed25519PrivateKey:
 
 
 def public_key() -> bytes:
-    """The 32 bytes of the public key."""
+    """Return the 32 bytes of the public key."""
     return _private(key_path()).public_key().public_bytes_raw()
 
 
 def fingerprint(key: bytes | None = None) -> str:
-    """A public key's SHA-256 in hexadecimal, the name of that signer; without a key that of this instance."""
+    """Return a public key's SHA-256 in hexadecimal, the name of that signer; without a key that of this instance."""
     return hashlib.sha256(key or public_key()).hexdigest()
 
 
 def sign(message: bytes, *, purpose: str, key: Ed25519PrivateKey | None = None) -> bytes:
-    """A 64-byte Ed25519 signature by this key, without one by this instance.
+    """Return a 64-byte Ed25519 signature by this key, without one by this instance.
 
     Good for this purpose only: what is signed as a seal is no signed backup.
     """
@@ -47,7 +47,7 @@ def sign(message: bytes, *, purpose: str, key: Ed25519PrivateKey | None = None) 
 
 
 def is_signed(message: bytes, signature: bytes, *, purpose: str, key: bytes | None = None) -> bool:
-    """Whether the holder of this public key, without one this instance, signed the message for this purpose."""
+    """Return whether the holder of this public key, without one this instance, signed the message for this purpose."""
     try:
         Ed25519PublicKey.from_public_bytes(key or public_key()).verify(signature, _labelled(message, purpose))
     except InvalidSignature:

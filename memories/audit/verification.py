@@ -78,7 +78,7 @@ def _witnessed_seals(principal: Principal) -> AuditFinding | None:
 
 
 def verify(principal: Principal, *, watcher: Watcher | None = None) -> AuditVerdict:
-    """Checks a project's chain from its first seal on and stops at the first finding."""
+    """Check a project's chain from its first seal on and stop at the first finding."""
     journal = Journal(principal.project_id)
     with journal.held(), access.enter(principal, why="verify"):
         places = journal.places()
@@ -138,7 +138,7 @@ def _over(link: SealLink, content: Iterable[Leaf]) -> bytes:
 
 
 def _compare(seal: int, now: Iterable[Leaf], then: list[Leaf]) -> AuditFinding | None:
-    """The first difference between the events as they are and as they were sealed."""
+    """Return the first difference between the events as they are and as they were sealed."""
     present = {(leaf.table, leaf.number): leaf for leaf in now}
     for leaf in then:
         found = present.pop((leaf.table, leaf.number), None)
@@ -150,7 +150,7 @@ def _compare(seal: int, now: Iterable[Leaf], then: list[Leaf]) -> AuditFinding |
 
 
 def _waiting(project_id: UUID, *, since: int) -> tuple[int, Leaf | None]:
-    """How many events wait for a seal, and the first of those that claim a transaction to come."""
+    """Return how many events wait for a seal, and the first of those that claim a transaction to come."""
     count, early, coming = 0, None, 0
     for leaf in leaves(project_id, since=since):
         coming = coming or newest()  # asked when the events are chosen: else one of meanwhile would seem to come

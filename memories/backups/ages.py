@@ -27,11 +27,11 @@ class Ages(Collector):
     """
 
     def describe(self) -> list[GaugeMetricFamily]:
-        """Nothing is asked at registration: there may be no database yet."""
+        """Return nothing is asked at registration: there may be no database yet."""
         return [GaugeMetricFamily(name, text) for name, text in NAMES.values()]
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
-        """The gauges that have a value. Without a database the other metrics are told all the same."""
+        """Return the gauges that have a value. Without a database the other metrics are told all the same."""
         now = timezone.now()
         try:
             told = [backup_status(access.system_principal(row), now=now) for row in Project.objects.order_by("name")]

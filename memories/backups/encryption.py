@@ -45,7 +45,7 @@ def check_recipients(texts: Sequence[str]) -> None:
 
 
 def is_encrypted(file: BinaryIO) -> bool:
-    """Whether the file is encrypted; it is read from its beginning afterwards."""
+    """Return whether the file is encrypted; it is read from its beginning afterwards."""
     file.seek(0)
     head = file.read(len(HEADER))
     file.seek(0)
@@ -53,7 +53,7 @@ def is_encrypted(file: BinaryIO) -> bool:
 
 
 def has_identity() -> bool:
-    """Whether an identity file is named."""
+    """Return whether an identity file is named."""
     return bool(_identity_path())
 
 
@@ -71,7 +71,7 @@ def identity(path: Path | None) -> Iterator[None]:
 def encrypted(file: Writable, recipients: Sequence[str]) -> Iterator[Writable]:
     """A file to write that ends up in the other one encrypted; without recipients that one itself.
 
-    No byte of it reaches a disk as it is. Raises what writing to the other one raises.
+    No byte of it reaches a disk as it is. Raise what writing to the other one raises.
     """
     if not recipients:
         yield file
@@ -103,7 +103,7 @@ def encrypted(file: Writable, recipients: Sequence[str]) -> Iterator[Writable]:
 
 @contextmanager
 def decrypted(file: BinaryIO) -> Iterator[BinaryIO]:
-    """The file as it was before it was encrypted, itself when it was not. Raises IdentityMissing.
+    """The file as it was before it was encrypted, itself when it was not. Raise IdentityMissing.
 
     What was encrypted lies meanwhile in a file without a name, which ends with the process at the latest.
     """

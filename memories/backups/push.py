@@ -50,7 +50,7 @@ class Remote:
     pause: float = FIRST_PAUSE
 
     def ask(self, method: str, path: str, **more: Any) -> Any:
-        """An answer's JSON, asked for until there is one. Raises Unreachable, Refused."""
+        """Return an answer's JSON, asked for until there is one. Raise Unreachable, Refused."""
         began, pause = time.monotonic(), self.pause
         while True:
             try:
@@ -94,7 +94,7 @@ class Remote:
         raise PushRefused(f"HTTP {answer.status_code} {reply.get('code', '')}: {why}")
 
     def taken(self) -> set[str]:
-        """The SHA-256 of every file that it has taken."""
+        """Return the SHA-256 of every file that it has taken."""
         found, query = set[str](), {"limit": "200"}
         while True:
             page = self.ask("GET", "backups", params=query)
@@ -104,7 +104,7 @@ class Remote:
             query = dict(httpx2.URL(page["next"]).params)
 
     def restore(self, row: Backup) -> dict[str, Any]:
-        """Sends a file and waits until it is restored there; the report. Raises Unreachable, Refused."""
+        """Send a file and wait until it is restored there; the report. Raise Unreachable, Refused."""
         operation = self.ask("POST", "restores", data={"trust_signer": audit.fingerprint()}, send=row.file)
         seen, since = operation, time.monotonic()
         while operation["state"] not in ENDED:

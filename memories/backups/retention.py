@@ -51,13 +51,13 @@ class StillNeeded(NovaError):
 
 
 def backups(principal: Principal) -> QuerySet[Backup]:
-    """All, to be called inside `access.enter`."""
+    """Return all, to be called inside `access.enter`."""
     rows: QuerySet[Backup] = Backup.objects.within(principal.project_id)
     return rows
 
 
 def get_backup(principal: Principal, backup_id: uuid.UUID) -> Backup:
-    """One backup. Raises NotFound."""
+    """Return one backup. Raise NotFound."""
     with access.enter(principal, why="read"):
         row = backups(principal).filter(id=backup_id).first()
     if row is None:
@@ -66,7 +66,7 @@ def get_backup(principal: Principal, backup_id: uuid.UUID) -> Backup:
 
 
 def protect(principal: Principal, backup_id: uuid.UUID, *, protected: bool) -> Backup:
-    """Keeps a backup from retention and deletion, or lets go of it. Raises NotFound."""
+    """Keep a backup from retention and deletion, or lets go of it. Raise NotFound."""
     with access.enter(principal, why="protect backup"):
         row = backups(principal).select_for_update().filter(id=backup_id).first()
         if row is None:
@@ -77,7 +77,7 @@ def protect(principal: Principal, backup_id: uuid.UUID, *, protected: bool) -> B
 
 
 def delete(principal: Principal, backup_id: uuid.UUID) -> None:
-    """Deletes a backup and its file. Raises NotFound, StillNeeded."""
+    """Delete a backup and its file. Raise NotFound, StillNeeded."""
     with access.enter(principal, why="delete backup"):
         row = backups(principal).select_for_update().filter(id=backup_id).first()
         if row is None:
@@ -91,7 +91,7 @@ def delete(principal: Principal, backup_id: uuid.UUID) -> None:
 
 
 def expire(principal: Principal, *, now: datetime.datetime) -> int:
-    """Deletes all but the newest, the protected, and what these go on from; how many.
+    """Delete all but the newest, the protected, and what these go on from; how many.
 
     Uploads, packs, safety backups and what was made to be pushed elsewhere stay a week.
     """
@@ -128,7 +128,7 @@ def list_outdated_packs(project_id: uuid.UUID, pack_ids: Iterable[uuid.UUID]) ->
 
 
 def _of_project(project: str, name: str) -> bool:
-    """Whether a file is one of this project's bundles: another's name may begin alike."""
+    """Return whether a file is one of this project's bundles: another's name may begin alike."""
     return (
         re.fullmatch(rf"{re.escape(project)}-(upload|\d{{8}}T\d{{6}}Z)-[0-9a-f-]{{36}}\.ndjson\.gz(\.age)?", name)
         is not None
@@ -136,7 +136,7 @@ def _of_project(project: str, name: str) -> bool:
 
 
 def project_of(file: BinaryIO, *, now: datetime.datetime) -> str:
-    """The name of the project that a bundle is of, empty for an envelope that does not say. Raises BrokenBundle."""
+    """The name of the project that a bundle is of, empty for an envelope that does not say. Raise BrokenBundle."""
     with encryption.decrypted(file) as plain:
         if v1_format.is_envelope(plain):
             return v1_format.project_of(plain)
@@ -146,9 +146,9 @@ def project_of(file: BinaryIO, *, now: datetime.datetime) -> str:
 def import_bundle(
     principal: Principal, file: BinaryIO, *, now: datetime.datetime, allow_version: bool = False
 ) -> Backup:
-    """Stores a bundle that comes from elsewhere, so that it can be restored; only its first line is read.
+    """Store a bundle that comes from elsewhere, so that it can be restored; only its first line is read.
 
-    A V1 envelope becomes a bundle; what is encrypted is kept so. Raises BrokenBundle, WrongProject, BaseMissing,
+    A V1 envelope becomes a bundle; what is encrypted is kept so. Raise BrokenBundle, WrongProject, BaseMissing,
     NoSpace, IdentityMissing.
     """
     is_encrypted = encryption.is_encrypted(file)
@@ -190,7 +190,7 @@ def _base(principal: Principal, manifest: Manifest) -> Backup | None:
 
 
 def backup_status(principal: Principal, *, now: datetime.datetime) -> dict[str, Any]:
-    """How many backups there are, their bytes, when the last was made, and how old the last good drill is.
+    """Return how many backups there are, their bytes, when the last was made, and how old the last good drill is.
 
     They count as proven for a week after it.
     """

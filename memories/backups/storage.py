@@ -46,7 +46,7 @@ class FileMissing(NovaError):
 
 
 def check_room(needed: int) -> None:
-    """Raises NoSpace unless so many bytes fit, and some more. Storages elsewhere know their own limits."""
+    """Raise NoSpace unless so many bytes fit, and some more. Storages elsewhere know their own limits."""
     home = _local_folder()
     if home is not None and shutil.disk_usage(home).free < needed + SPARE:
         raise NoSpace(f"{needed + SPARE:,} bytes have to be free in the folder of the backups")
@@ -54,7 +54,7 @@ def check_room(needed: int) -> None:
 
 @contextmanager
 def report_full_disk() -> Iterator[None]:
-    """Files are written inside. Raises NoSpace when the disk is full."""
+    """Files are written inside. Raise NoSpace when the disk is full."""
     try:
         yield
     except OSError as error:
@@ -104,20 +104,20 @@ class Tee:
         self.digest, self.size = hashlib.sha256(), 0
 
     def write(self, data: bytes) -> int:
-        """Writes and hashes."""
+        """Write and hash."""
         self.digest.update(data)
         self.size += len(data)
         return self._file.write(data)
 
     def flush(self) -> None:
-        """Flushes the file."""
+        """Flush the file."""
         self._file.flush()
 
 
 def store(name: str, file: BinaryIO, *, recipients: Sequence[str] = ()) -> tuple[str, int]:
-    """Copies a file into the storage, for recipients encrypted; its SHA-256 in hexadecimal and its size there.
+    """Copy a file into the storage, for recipients encrypted; its SHA-256 in hexadecimal and its size there.
 
-    Raises NoSpace.
+    Raise NoSpace.
     """
     with open_for_writing(name) as copy:
         tee = Tee(copy)
@@ -127,7 +127,7 @@ def store(name: str, file: BinaryIO, *, recipients: Sequence[str] = ()) -> tuple
 
 
 def open_file(name: str) -> BinaryIO:
-    """The file. Raises FileMissing."""
+    """Return the file. Raise FileMissing."""
     try:
         return cast("BinaryIO", storages[ALIAS].open(name, "rb"))  # Django's File reads like one
     except FileNotFoundError as error:
@@ -136,13 +136,13 @@ def open_file(name: str) -> BinaryIO:
 
 @contextmanager
 def open_decrypted(name: str) -> Iterator[BinaryIO]:
-    """The file as it was before it was encrypted. Raises FileMissing, IdentityMissing."""
+    """The file as it was before it was encrypted. Raise FileMissing, IdentityMissing."""
     with open_file(name) as file, encryption.decrypted(file) as plain:
         yield plain
 
 
 def size_of(name: str) -> int:
-    """In bytes. Raises FileMissing."""
+    """In bytes. Raise FileMissing."""
     try:
         return storages[ALIAS].size(name)
     except FileNotFoundError as error:
@@ -150,7 +150,7 @@ def size_of(name: str) -> int:
 
 
 def pack_file(operation_id: uuid.UUID) -> str:
-    """The name of the pack that an operation made."""
+    """Return the name of the pack that an operation made."""
     return f"{operation_id}.pack"
 
 
@@ -164,12 +164,12 @@ def list_abandoned_files(prefix: str) -> list[str]:
 
 
 def remove(name: str) -> None:
-    """Deletes the file; one that is gone is gone."""
+    """Delete the file; one that is gone is gone."""
     storages[ALIAS].delete(name)
 
 
 def _local_folder() -> Path | None:
-    """The folder, made when it is missing; None for a storage elsewhere."""
+    """Return the folder, made when it is missing; None for a storage elsewhere."""
     storage = storages[ALIAS]
     if not isinstance(storage, FileSystemStorage):
         return None
@@ -179,7 +179,7 @@ def _local_folder() -> Path | None:
 
 
 def _clear(home: Path) -> None:
-    """Takes away what killed writers left half-written."""
+    """Take away what killed writers left half-written."""
     for part in home.glob(f"*{PART}"):
         with suppress(FileNotFoundError):
             if time.time() - part.stat().st_mtime > ABANDONED:

@@ -49,7 +49,7 @@ OUTCOME_OF = {
 
 
 def map_tags(tags: list[str]) -> list[str]:
-    """The tags of the fixed vocabulary that semantic tags of ATLAS mean, sorted; `atlas` when none is known.
+    """Return the tags of the fixed vocabulary that semantic tags of ATLAS mean, sorted; `atlas` when none is known.
 
     The order and spelling of the tags make no difference.
     """
@@ -76,7 +76,7 @@ class BuildInput(EventInput):
     log = LogInput()
 
     def validate_phase(self, value: Any) -> str:
-        """A number or a name."""
+        """Return a number or a name."""
         if isinstance(value, bool) or not isinstance(value, int | str) or not 0 < len(str(value).strip()) <= 40:
             raise serializers.ValidationError("Give the phase's number or name.")
         return str(value).strip()
@@ -109,7 +109,7 @@ class TagsAnswer(serializers.Serializer[Any]):
 
 
 def build_draft(values: dict[str, Any]) -> Draft:
-    """The memory of a build: what happened in which phase, and how it went."""
+    """Return the memory of a build: what happened in which phase, and how it went."""
     log, project, phase = values["log"], values["project"], values["phase"]
     return Draft(
         **voucher_fields(values),
@@ -128,7 +128,7 @@ def build_draft(values: dict[str, Any]) -> Draft:
 
 
 def insight_draft(values: dict[str, Any], insight: str) -> Draft:
-    """The memory of an insight; the same insight is one source."""
+    """Return the memory of an insight; the same insight is one source."""
     return Draft(
         **voucher_fields(values),
         content=insight,

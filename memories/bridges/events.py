@@ -34,7 +34,7 @@ class StoredList(serializers.Serializer[Any]):
 
 
 def voucher_fields(values: dict[str, Any]) -> dict[str, Any]:
-    """The parts of a draft that say who vouches for an event."""
+    """Return the parts of a draft that say who vouches for an event."""
     given = values.get("provenance") or {}
     return {
         "namespace": values["namespace"],
@@ -45,7 +45,7 @@ def voucher_fields(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def store_event(request: Request, drafts: list[Draft], *, many: bool = False) -> Response:
-    """Keeps an event's drafts; answers 201, or 200 when all of it was told before in these words.
+    """Keep an event's drafts; answers 201, or 200 when all of it was told before in these words.
 
     Each record of one's own with a name is a memory under a key: nothing is merged with it.
     """

@@ -71,7 +71,7 @@ class SupplementInput(AboutUser):
 
 
 def pattern_draft(values: dict[str, Any]) -> Draft:
-    """The memory of a pattern."""
+    """Return the memory of a pattern."""
     node = values["node"]
     return Draft(
         **voucher_fields(values),
@@ -86,7 +86,7 @@ def pattern_draft(values: dict[str, Any]) -> Draft:
 
 
 def resolution_draft(values: dict[str, Any]) -> Draft:
-    """The memory of a resolution: a procedure."""
+    """Return the memory of a resolution: a procedure."""
     resolution = values["resolution"]
     return Draft(
         **voucher_fields(values),

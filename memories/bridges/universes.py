@@ -52,7 +52,7 @@ class BranchAnswer(serializers.Serializer[Any]):
 
 
 def branch_of(place: str, branch_id: str) -> str:
-    """The name of a branch beside a namespace or a scope."""
+    """Return the name of a branch beside a namespace or a scope."""
     return f"{place.partition(':')[0]}:{branch_id}"
 
 

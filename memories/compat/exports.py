@@ -31,7 +31,7 @@ class UnreadableExport(Exception):
 
 
 def read(layout: str, path: Path, *, namespace: str) -> list[Draft]:
-    """The drafts of a file in the layout `mem0`, `letta`, `openmemory` or `mcp`. Raises UnreadableExport."""
+    """Return the drafts of a file in the layout `mem0`, `letta`, `openmemory` or `mcp`. Raise UnreadableExport."""
     blank = Draft(namespace=namespace, content="", source_type=SourceType.FILE, default_source=SourceClass.DOCUMENT)
     try:
         return [piece for draft in READERS[layout](path, blank) for piece in _pieces(draft)]
@@ -46,7 +46,7 @@ def read(layout: str, path: Path, *, namespace: str) -> list[Draft]:
 
 
 def _pieces(draft: Draft) -> Iterator[Draft]:
-    """What is too long for one memory becomes an ordered set; what is empty none."""
+    """Return what is too long for one memory becomes an ordered set; what is empty none."""
     pieces = split(draft.content) if draft.content.strip() else []
     if len(pieces) == 1:
         yield replace(draft, content=pieces[0])
@@ -64,7 +64,7 @@ def _json(text: bytes) -> Any:
 
 
 def _moment(value: Any) -> datetime.datetime | None:
-    """A time with its zone; without one it is taken for UTC, as these systems mean it."""
+    """Return a time with its zone; without one it is taken for UTC, as these systems mean it."""
     if not value:
         return None
     at = datetime.datetime.fromisoformat(str(value))
@@ -117,7 +117,7 @@ def _openmemory(path: Path, blank: Draft) -> Iterator[Draft]:
 
 
 def _letta(path: Path, blank: Draft) -> Iterator[Draft]:
-    """An agent file: memory blocks by label, and what user and agent said; of one agent or of several."""
+    """Return an agent file: memory blocks by label, and what user and agent said; of one agent or of several."""
     data = _json(path.read_bytes())
     blocks = {block["id"]: block for block in data.get("blocks", []) if "id" in block}
     for number, agent in enumerate(data.get("agents") or [data]):
@@ -149,7 +149,7 @@ def _letta(path: Path, blank: Draft) -> Iterator[Draft]:
 
 
 def _message_text(message: Mapping[str, Any]) -> str:
-    """What a person reads of a message: its text, unpacked, and what the agent sent by a tool."""
+    """Return what a person reads of a message: its text, unpacked, and what the agent sent by a tool."""
     content = message.get("content") or message.get("text") or ""
     parts = [content] if isinstance(content, str) else [part.get("text") for part in content]
     texts = [_unpacked(part) for part in parts if isinstance(part, str)]
@@ -160,7 +160,7 @@ def _message_text(message: Mapping[str, Any]) -> str:
 
 
 def _unpacked(text: str) -> str:
-    """A text, or what stands under `message` in the envelope that older agents put around what users say."""
+    """Return a text, or what stands under `message` in the envelope that older agents put around what users say."""
     try:
         envelope = json.loads(text)
     except ValueError:

@@ -68,7 +68,7 @@ class Conditions(serializers.JSONField):
     """`{"user_id": …}` or `{"AND": [{…}, …]}`; other operators are refused."""
 
     def to_internal_value(self, data: Any) -> dict[str, str]:
-        """The entities that a memory has to belong to; `*` stands for any, and is told of the user alone."""
+        """Return the entities that a memory has to belong to; `*` stands for any, and is told of the user alone."""
         if isinstance(data, dict) and "AND" in data and len(data) > 1:
             raise serializers.ValidationError({name: [BESIDE_AND] for name in sorted(set(data) - {"AND"})})
         parts = data.get("AND", [data]) if isinstance(data, dict) else None
@@ -142,7 +142,7 @@ class ChangeInput(Strict):
 
 
 def place_of(request: Request) -> str:
-    """The namespace in which memories lie."""
+    """Return the namespace in which memories lie."""
     principal = key_of(request)
     only = principal.namespaces[0] if len(principal.namespaces) == 1 else "*"
     named = request.headers.get("X-NovaMem-Namespace", "")
@@ -178,7 +178,7 @@ def requested_entities(values: dict[str, Any]) -> dict[str, str]:
 
 
 def memory_answer(row: Fragment) -> dict[str, Any]:
-    """A memory as mem0 shows it."""
+    """Return a memory as mem0 shows it."""
     tagged = [tag.removeprefix(USER) for tag in row.tags if tag.startswith(USER)]
     return {
         "id": row.id,
@@ -195,7 +195,7 @@ def memory_answer(row: Fragment) -> dict[str, Any]:
 
 
 def drafts(values: dict[str, Any], *, namespace: str) -> list[Draft]:
-    """What is worth keeping of the turns, as belonging to the entities."""
+    """Return what is worth keeping of the turns, as belonging to the entities."""
     mine = requested_entities(values)
     turns = [
         Message(
@@ -219,7 +219,7 @@ def drafts(values: dict[str, Any], *, namespace: str) -> list[Draft]:
 
 
 def keyed_drafts(principal: Principal, wanted: list[Draft], mine: dict[str, str]) -> list[Draft]:
-    """The drafts under keys of their own: equal texts of two entities are two memories.
+    """Return the drafts under keys of their own: equal texts of two entities are two memories.
 
     Added again by the same, a text is the memory that it was, unless that says something else by now.
     """
@@ -240,7 +240,7 @@ def _key(mine: dict[str, str], text: str) -> str:
 
 
 def added_answer(draft: Draft, admission: Admission | None) -> dict[str, Any]:
-    """What became of a memory that was to be added; one that was forgotten is told of by itself."""
+    """Return what became of a memory that was to be added; one that was forgotten is told of by itself."""
     if admission is None:
         return {"id": None, "memory": draft.content, "event": "NONE", "status": "blocked_by_erasure"}
     known = admission.deduplicated or admission.replaced or admission.pending_conflicts
@@ -251,7 +251,7 @@ def added_answer(draft: Draft, admission: Admission | None) -> dict[str, Any]:
 def matching(
     principal: Principal, namespace: str, mine: dict[str, str], *, statuses: Sequence[str] = (Status.ACTIVE,)
 ) -> QuerySet[Any]:
-    """The memories that stand there and belong to the entities, newest first; to be read inside `access.enter`.
+    """Return the memories that stand there and belong to the entities, newest first; to be read inside `access.enter`.
 
     Those of a user are in the user's scope, or, from before there were scopes, in the namespace with a tag.
     """

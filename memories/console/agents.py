@@ -46,7 +46,7 @@ class AgentRow:
 @never_cache
 @member
 def everything(request: Any) -> HttpResponse:
-    """The keys and the members."""
+    """Return the keys and the members."""
     request.principal.require(Verb.ADMIN)
     return _page(request)
 
@@ -93,7 +93,7 @@ def _page(request: Any, refusal: Refusal | None = None) -> HttpResponse:
 @member
 @sensitive_variables("made")
 def issue(request: Any) -> HttpResponse:
-    """Makes a key; its text is shown on the next page and never again."""
+    """Make a key; its text is shown on the next page and never again."""
     request.principal.require(Verb.ADMIN)
     form = request.POST
     options = keys.KeyRequest(
@@ -119,7 +119,7 @@ def issue(request: Any) -> HttpResponse:
 @member
 @sensitive_variables("added")
 def add_member(request: Any) -> HttpResponse:
-    """Takes a person into the project; a new person's password is shown on the next page and never again."""
+    """Take a person into the project; a new person's password is shown on the next page and never again."""
     request.principal.require(Verb.ADMIN)
     project = Project.objects.get(id=request.principal.project_id)
     name, wanted = request.POST.get("username", "").strip(), request.POST.get("role", "")
@@ -136,7 +136,7 @@ def add_member(request: Any) -> HttpResponse:
 @never_cache
 @member
 def role(request: Any, user_id: int) -> HttpResponse:
-    """Gives a member another role, or takes them out of the project."""
+    """Give a member another role, or take them out of the project."""
     request.principal.require(Verb.ADMIN)
     project = Project.objects.get(id=request.principal.project_id)
     wanted = request.POST.get("role", "")
@@ -158,7 +158,7 @@ def role(request: Any, user_id: int) -> HttpResponse:
 @member
 @sensitive_variables("made")
 def end(request: Any, key_id: str, how: str) -> HttpResponse:
-    """Revokes a key at once, or makes another in its place (the old one works for a day more)."""
+    """Revoke a key at once, or make another in its place (the old one works for a day more)."""
     request.principal.require(Verb.ADMIN)
     if how not in ENDS:
         raise Http404

@@ -57,12 +57,12 @@ class AuditPosition:
 
     @classmethod
     def of(cls, kind: str, event: Any) -> Self:
-        """The place of an event."""
+        """Return the place of an event."""
         return cls(int(event.recorded_in), event.pgh_id, list(KINDS).index(kind))
 
     @classmethod
     def parse(cls, text: str) -> Self | None:
-        """The place that an address names, None for none. Raises Http404."""
+        """Return the place that an address names, None for none. Raise Http404."""
         if not text:
             return None
         if not re.fullmatch(r"\d{1,18}-\d{1,18}-\d{1,2}", text, re.ASCII):
@@ -73,7 +73,7 @@ class AuditPosition:
         return f"{self.recorded_in}-{self.number}-{self.table}"
 
     def older(self, kind: str) -> Q:
-        """The events of a kind that stand before it."""
+        """Return the events of a kind that stand before it."""
         last = self.number if list(KINDS).index(kind) < self.table else self.number - 1
         # Said twice: the first is what the index can begin at.
         return Q(recorded_in__lte=self.recorded_in) & (Q(recorded_in__lt=self.recorded_in) | Q(pgh_id__lte=last))
@@ -103,7 +103,7 @@ class AuditLine:
 @never_cache
 @member
 def audit(request: Any) -> HttpResponse:
-    """The newest events, of one kind or all."""
+    """Return the newest events, of one kind or all."""
     principal, kind, now = request.principal, request.GET.get("kind", ""), timezone.now()
     principal.require(Verb.ADMIN)
     if kind and kind not in KINDS:
@@ -140,7 +140,7 @@ class AuditFilter:
         return urlencode({name: value for name, value in asdict(self).items() if value})
 
     def conditions(self) -> Q:
-        """The same of an event."""
+        """Return the same of an event."""
         asked = Q(pgh_context__why=self.why) if self.why else Q()
         asked &= Q(pgh_obj_id=uuid.UUID(self.about)) if self.about else Q()
         return asked & ~Q(pgh_context__why="restore") if self.restores == "no" else asked
@@ -186,7 +186,7 @@ def _lines(
 
 
 def _events(principal: Principal, kind: str) -> Any:
-    """The events of a kind that are the project's to see: of accounts those of its members and of superusers."""
+    """Return the events of a kind that are the project's to see: of accounts those of its members and of superusers."""
     if kind != "account":
         return events_of(KINDS[kind][0]).objects.filter(project=principal.project_id)
     members = Membership.objects.filter(project=principal.project_id).values("user_id")
@@ -194,27 +194,27 @@ def _events(principal: Principal, kind: str) -> Any:
 
 
 def _account(kind: str, event: Any) -> int | None:
-    """The account that an event is about."""
+    """Return the account that an event is about."""
     if kind == "member":
         return int(event.user_id)
     return int(event.pgh_obj_id) if kind == "account" else None
 
 
 def _actor(event: Any) -> int | None:
-    """The account of the person who made it."""
+    """Return the account of the person who made it."""
     text = (event.pgh_context or {}).get("user")
     return int(text) if text else None
 
 
 def _people(ids: list[int]) -> dict[int, str]:
-    """The names of accounts that are still there."""
+    """Return the names of accounts that are still there."""
     if not ids:
         return {}
     return {user.pk: user.get_username() for user in get_user_model()._default_manager.filter(pk__in=ids)}
 
 
 def _undos(principal: Principal, ids: list[uuid.UUID]) -> dict[uuid.UUID, str]:
-    """By operation: a restore is taken back by restoring what was saved before it, others by their own undo."""
+    """Return by operation: a restore is taken back by restoring what was saved before it, others by their own undo."""
     if not ids:
         return {}
     rows = Operation.objects.within(principal.project_id).filter(id__in=ids, state=OperationState.SUCCEEDED)
@@ -229,7 +229,7 @@ def _undos(principal: Principal, ids: list[uuid.UUID]) -> dict[uuid.UUID, str]:
 
 
 def _decisions(principal: Principal, events: list[Any]) -> dict[int, tuple[str, str]]:
-    """By event: where a decision that still stands is taken back, and what was noted with it."""
+    """Return by event: where a decision that still stands is taken back, and what was noted with it."""
     if not events:
         return {}
     rows = PendingConflict.objects.within(principal.project_id).in_bulk({event.pgh_obj_id for event in events})
@@ -264,7 +264,7 @@ def _line(kind: str, event: Any, names: dict[uuid.UUID | None, str], people: dic
 
 
 def _powers(event: Any) -> str:
-    """What a grant allows; events of before do not say where."""
+    """Return what a grant allows; events of before do not say where."""
     if event.verbs is None:
         return ""
     return f"{', '.join(event.verbs)} on {', '.join(event.namespaces)} up to {event.ceiling}"

@@ -28,7 +28,7 @@ class MemberRequest(HttpRequest):
 
 
 def member(view: View) -> View:
-    """For people who belong to a project; gives the view `request.principal` and `request.projects`.
+    """For people who belong to a project; give the view `request.principal` and `request.projects`.
 
     The project is the one that the form or the page was made for, else that of `?project=`: what is done in one tab
     never lands where another tab is. Who has several is led from an address that names none to the one that does.
@@ -64,7 +64,7 @@ def member(view: View) -> View:
 
 
 def _is_nameless(request: MemberRequest) -> bool:
-    """Whether it asks for a page that could be of several projects."""
+    """Return whether it asks for a page that could be of several projects."""
     named = "project" in request.GET or HEADER in request.headers
     return request.method in ("GET", "HEAD") and len(request.projects) > 1 and not named
 
@@ -104,7 +104,7 @@ def _to_login(request: Any) -> HttpResponse:
 
 
 def _path_here(request: HttpRequest, url: str) -> str:
-    """The path of an address on this server; of any other, the first page."""
+    """Return the path of an address on this server; of any other, the first page."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -133,6 +133,6 @@ def _chosen(request: MemberRequest) -> str:
 
 
 def _last(request: MemberRequest) -> str:
-    """The project that was chosen last, at first the first."""
+    """Return the project that was chosen last, at first the first."""
     last: str = request.session.get("project", "")
     return last if last in request.projects else request.projects[0]

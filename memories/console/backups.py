@@ -33,7 +33,7 @@ BASES = 20  # the newest, from which an incremental one may go on
 @never_cache
 @member
 def everything(request: Any) -> HttpResponse:
-    """The backups, and the proof of the last; POST makes one."""
+    """Return the backups, and the proof of the last; POST makes one."""
     request.principal.require(Verb.ADMIN)
     if request.method != "POST":
         return _list(request)
@@ -76,7 +76,7 @@ def _list(request: Any, refusal: Refusal | None = None) -> HttpResponse:
 
 
 def _start_operation(request: Any, kind: str, options: dict[str, Any]) -> HttpResponse | None:
-    """Leads to the operation that was started; None when it was refused (`request.refusal`)."""
+    """Lead to the operation that was started; None when it was refused (`request.refusal`)."""
     arguments: dict[str, Any] = {"kind": kind, "namespace": None, "options": options}
     made, request.refusal = run_action(lambda: jobs.start(request.principal, **arguments, now=timezone.now()))
     if made is None:
@@ -88,7 +88,7 @@ def _start_operation(request: Any, kind: str, options: dict[str, Any]) -> HttpRe
 @never_cache
 @member
 def one(request: Any, backup_id: uuid.UUID) -> HttpResponse:
-    """What it holds and how far it was proven."""
+    """Return what it holds and how far it was proven."""
     request.principal.require(Verb.ADMIN)
     return _page(request, backups.get_backup(request.principal, backup_id))
 
@@ -101,7 +101,7 @@ def _page(request: Any, row: Backup, refusal: Refusal | None = None) -> HttpResp
 @require_POST
 @member
 def prove(request: Any, backup_id: uuid.UUID, kind: str) -> HttpResponse:
-    """Verifies or drills it."""
+    """Verify or drills it."""
     request.principal.require(Verb.ADMIN)
     if kind not in PROOFS:
         raise Http404
@@ -112,7 +112,7 @@ def prove(request: Any, backup_id: uuid.UUID, kind: str) -> HttpResponse:
 @require_POST
 @member
 def protect(request: Any, backup_id: uuid.UUID) -> HttpResponse:
-    """Keeps it from retention, or lets go of it."""
+    """Keep it from retention, or lets go of it."""
     request.principal.require(Verb.ADMIN)
     row = backups.get_backup(request.principal, backup_id)
     protected, there = request.POST.get("protected") == "yes", reverse("console:backup", args=[row.id])
@@ -125,7 +125,7 @@ def protect(request: Any, backup_id: uuid.UUID) -> HttpResponse:
 @require_POST
 @member
 def delete(request: Any, backup_id: uuid.UUID) -> HttpResponse:
-    """Deletes it with its file, once its date was typed."""
+    """Delete it with its file, once its date was typed."""
     request.principal.require(Verb.ADMIN)
     row = backups.get_backup(request.principal, backup_id)
     if request.POST.get("confirm", "").strip() != f"{row.created_at:%Y-%m-%d}":
@@ -138,7 +138,7 @@ def delete(request: Any, backup_id: uuid.UUID) -> HttpResponse:
 @never_cache
 @member
 def download(request: Any, backup_id: uuid.UUID) -> Any:
-    """The file."""
+    """Return the file."""
     request.principal.require(Verb.ADMIN)
     row = backups.get_backup(request.principal, backup_id)
     file, refusal = run_action(lambda: backups.storage.open_file(row.file))
@@ -150,7 +150,7 @@ def download(request: Any, backup_id: uuid.UUID) -> Any:
 @require_POST
 @csrf_exempt  # whose check reads the form, which may not fit on the disk; `_taken` checks it
 def upload(request: Any) -> HttpResponse:
-    """Takes a file in from elsewhere, and leads to its restore; one that is too big for the disk is told as that."""
+    """Take a file in from elsewhere, and leads to its restore; one that is too big for the disk is told as that."""
     file, refusal = run_action(lambda: request.FILES.get("upload"))
     return _unreadable_upload(request, refusal) if refusal else _taken(request, file)
 
@@ -188,7 +188,7 @@ class ShownPlan:
 
 
 def _plan(principal: Principal, backup: Backup, wanted: str) -> ShownPlan | None:
-    """The plan of this backup with that id; the newest one when none is named. Raises NotFound."""
+    """Return the plan of this backup with that id; the newest one when none is named. Raise NotFound."""
     with access.enter(principal, why="console"):
         rows = rows_of(principal).filter(kind="restore", dry_run=True, options__backup_id=str(backup.id))
         made = rows.filter(id=id_of(wanted)).first() if wanted else rows.first()

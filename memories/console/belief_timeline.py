@@ -105,7 +105,7 @@ class Timeline:
 
 
 def keys(principal: Principal, *, namespace: str = "") -> tuple[list[dict[str, Any]], int]:
-    """The latest subjects and predicates that something is claimed of, by namespace, and how many there are."""
+    """Return the latest subjects and predicates that something is claimed of, by namespace, and how many there are."""
     with access.enter(principal, why="console"):
         rows = Claim.objects.within(principal.project_id).filter(namespace__in=_places(principal, namespace))
         newest = rows.values("namespace__name", "subject", "predicate").annotate(at=Max("fragment__created_at"))
@@ -114,7 +114,7 @@ def keys(principal: Principal, *, namespace: str = "") -> tuple[list[dict[str, A
 
 
 def places(principal: Principal) -> list[str]:
-    """The namespaces that may be asked for."""
+    """Return the namespaces that may be asked for."""
     with access.enter(principal, why="console"):
         return sorted(row.name for row in access.all_readable(principal))
 
@@ -133,9 +133,9 @@ def build_timeline(
     now: datetime.datetime,
     namespace: str = "",
 ) -> Timeline | None:
-    """The timeline as of now, or of the end of a day; None when nothing was ever claimed of this.
+    """Return the timeline as of now, or of the end of a day; None when nothing was ever claimed of this.
 
-    Raises NotFound for a namespace that is not covered.
+    Raise NotFound for a namespace that is not covered.
     """
     with access.enter(principal, why="console"):
         here = namespace or None
@@ -173,7 +173,7 @@ class _Scale:
     last: datetime.datetime
 
     def x(self, at: datetime.datetime) -> float:
-        """Where a time stands."""
+        """Return where a time stands."""
         whole = max(1.0, (self.last - self.first).total_seconds())
         share = (min(max(at, self.first), self.last) - self.first).total_seconds() / whole
         return round(LEFT + WIDTH * share, 2)

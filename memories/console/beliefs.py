@@ -22,7 +22,7 @@ LONGEST = 100
 @never_cache
 @member
 def beliefs(request: Any, subject: str = "", predicate: str = "") -> HttpResponse:
-    """The keys, and the timeline of one."""
+    """Return the keys, and the timeline of one."""
     subject = (subject or request.GET.get("subject", "")).strip()[:LONGEST]
     predicate = (predicate or request.GET.get("predicate", "")).strip()[:LONGEST]
     namespace, user = place_asked(request.GET)
@@ -55,7 +55,7 @@ def beliefs(request: Any, subject: str = "", predicate: str = "") -> HttpRespons
 
 
 def _day(text: str) -> datetime.date | None:
-    """The day that an address names (UTC), None for none. Raises Http404."""
+    """Return the day that an address names (UTC), None for none. Raise Http404."""
     try:
         return datetime.date.fromisoformat(text) if text else None
     except ValueError as error:

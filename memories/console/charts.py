@@ -38,7 +38,7 @@ class Chart:
 def bars(
     values: Sequence[tuple[str, float]], *, says: str, unit: str = "", link: Callable[[str], str] | None = None
 ) -> Chart:
-    """A bar for each (label, value), the highest of a hundred units; `link` knows the rows behind a label."""
+    """Return a bar for each (label, value), the highest of a hundred units; `link` knows the rows behind a label."""
     highest, step = max([value for _, value in values], default=0), 10
     most = highest or 1
     drawn = [

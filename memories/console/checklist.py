@@ -26,7 +26,7 @@ class ChecklistStep:
 
 
 def steps(request: Any) -> list[ChecklistStep]:
-    """The checklist, for an admin, while the demo story stands and is not hidden; empty otherwise."""
+    """Return the checklist, for an admin, while the demo story stands and is not hidden; empty otherwise."""
     principal = request.principal
     if request.session.get(HIDDEN) or Verb.ADMIN not in principal.verbs:
         return []
@@ -60,6 +60,6 @@ def steps(request: Any) -> list[ChecklistStep]:
 
 
 def own_memory(principal: Any, rows: Any) -> bool:
-    """Whether somebody stored something that is not of the story."""
+    """Return whether somebody stored something that is not of the story."""
     with access.enter(principal, why="console"):
         return bool(rows.exists())

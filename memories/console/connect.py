@@ -43,7 +43,7 @@ class Snippet:
 
 
 def snippets(url: str, *, namespace: str) -> list[Snippet]:
-    """Every way to connect; `url` without a slash at the end. The key is expected in NOVAMEM_KEY."""
+    """Return every way to connect; `url` without a slash at the end. The key is expected in NOVAMEM_KEY."""
     told = {"url": url, "namespace": namespace}
     return [
         Snippet(name, title, render_to_string(f"console/connect/{name}.txt", told).strip())
@@ -55,7 +55,7 @@ def snippets(url: str, *, namespace: str) -> list[Snippet]:
 @never_cache
 @member
 def connect(request: Any) -> HttpResponse:
-    """The snippets; for htmx what has arrived."""
+    """Return the snippets; for htmx what has arrived."""
     project = request.principal.project
     wanted = typed = request.GET.get("namespace", "").strip() or f"{project}:assistant"
     named = FORM.fullmatch(wanted)

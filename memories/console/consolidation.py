@@ -26,7 +26,7 @@ from memories.models.enums import Verb
 @never_cache
 @member
 def runs(request: Any) -> HttpResponse:
-    """The runs; POST looks what one would do."""
+    """Return the runs; POST looks what one would do."""
     if request.method != "POST":
         return _page(request)
     request.principal.require(Verb.ADMIN)
@@ -56,7 +56,7 @@ def _page(request: Any, refusal: Refusal | None = None) -> HttpResponse:
 @require_POST
 @member
 def apply(request: Any, operation_id: uuid.UUID) -> HttpResponse:
-    """Applies the plan of an earlier look; of one that was too much to go unasked, confirmed."""
+    """Apply the plan of an earlier look; of one that was too much to go unasked, confirmed."""
     principal = request.principal
     principal.require(Verb.ADMIN)
     with access.enter(principal, why="console"):
@@ -77,7 +77,7 @@ def apply(request: Any, operation_id: uuid.UUID) -> HttpResponse:
 @require_POST
 @member
 def save_ticks(request: Any, operation_id: uuid.UUID) -> HttpResponse:
-    """Keeps the ticks of the page that was shown, and leads to another page of the plan's steps."""
+    """Keep the ticks of the page that was shown, and leads to another page of the plan's steps."""
     request.principal.require(Verb.ADMIN)
     with access.enter(request.principal, why="console"):
         if not rows_of(request.principal).filter(kind=CONSOLIDATE, id=operation_id).exists():

@@ -44,7 +44,7 @@ class PackedContext:
 @never_cache
 @member
 def preview(request: Any) -> HttpResponse:
-    """The form, and the block for a question."""
+    """Return the form, and the block for a question."""
     principal, now = request.principal, timezone.now()
     query, typed = request.GET.get("q", "").strip()[:LONGEST], request.GET.get("budget", "").strip() or str(BUDGET)
     if "\0" in query:

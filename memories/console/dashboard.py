@@ -21,7 +21,7 @@ from memories.models.enums import Verb
 @never_cache
 @member
 def dashboard(request: Any) -> HttpResponse:
-    """The page."""
+    """Return the page."""
     now = timezone.now()
     context = {
         "shown": overview(request.principal, now=now),
@@ -36,7 +36,7 @@ def dashboard(request: Any) -> HttpResponse:
 @require_POST
 @member
 def hide(request: Any) -> HttpResponse:
-    """Puts the checklist away for this person, or shows it again."""
+    """Put the checklist away for this person, or show it again."""
     here = reverse("console:dashboard")
     request.session[HIDDEN] = request.POST.get("show") != "yes"
     offer_undo(request, "The first steps are hidden", request.path, there=here, show="yes")

@@ -63,7 +63,7 @@ def resolve_each(
     *,
     now: datetime.datetime,
 ) -> list[DecisionNotice]:
-    """Settles each conflict on the revision that was seen; what one can't do stops no other."""
+    """Settle each conflict on the revision that was seen; what one can't do stops no other."""
     if "\0" in note:
         refused = NotApplicable("a note can’t hold the character U+0000")
         return [_describe_outcome(principal, BulkOutcome(conflict_id, refused), now=now) for conflict_id, _ in seen]
@@ -75,14 +75,14 @@ def resolve_each(
 def undo_each(
     principal: Principal, conflict_ids: Sequence[uuid.UUID], *, now: datetime.datetime
 ) -> list[DecisionNotice]:
-    """Takes each decision back, the last first."""
+    """Take each decision back, the last first."""
     return [_describe_outcome(principal, outcome, now=now) for outcome in undo_all(principal, conflict_ids, now=now)]
 
 
 def resolve_with_edit(
     principal: Principal, seen: Sequence[tuple[uuid.UUID, int]], form: Mapping[str, str], *, now: datetime.datetime
 ) -> list[DecisionNotice]:
-    """Settles it for what the person typed: a memory of their own; the challenger is archived as it was written."""
+    """Settle it for what the person typed: a memory of their own; the challenger is archived as it was written."""
     conflict_id, revision = seen[0]
     try:
         content, value = _typed(form)
@@ -94,7 +94,7 @@ def resolve_with_edit(
 
 
 def _typed(form: Mapping[str, str]) -> tuple[str, str]:
-    """The text and the value that the form holds. Raises NotApplicable."""
+    """Return the text and the value that the form holds. Raise NotApplicable."""
     content, value = normalise_newlines(form.get("content", "")), form.get("value", "").strip()
     good = 0 < len(content) <= CONTENT_LIMIT and "\0" not in content + form.get("note", "")
     if not good or (value and not (len(value) <= VALUE_LIMIT and says_something(value) and "\0" not in value)):
@@ -103,7 +103,7 @@ def _typed(form: Mapping[str, str]) -> tuple[str, str]:
 
 
 def too_many_text(seen: Sequence[tuple[uuid.UUID, int]]) -> DecisionNotice:
-    """What to tell whoever decides more than the room takes in one go."""
+    """Return what to tell whoever decides more than the room takes in one go."""
     return DecisionNotice(
         seen[0][0], Refusal("This is too much at once", f"{len(seen)} conflicts; {AT_ONCE} are the most.")
     )
@@ -136,7 +136,7 @@ def _who_was_first(principal: Principal, conflict_id: uuid.UUID, *, now: datetim
 
 
 def already_decided(who: str, did: str, at: datetime.datetime, now: datetime.datetime) -> str:
-    """What to tell who comes second."""
+    """Return what to tell who comes second."""
     seconds = int((now - at).total_seconds())
     ago = f"{seconds} s" if seconds < 120 else f"{seconds // 60} min"
     return f"{who} {did} this {ago} ago. Nothing was overwritten."

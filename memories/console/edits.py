@@ -32,7 +32,7 @@ class Edit:
 
 
 def edit_of(principal: Principal, row: Fragment, form: Mapping[str, str]) -> Edit:
-    """Reads the form. A claim that nobody touched has to stand in the new text, or be confirmed (`holds`)."""
+    """Read the form. A claim that nobody touched has to stand in the new text, or be confirmed (`holds`)."""
     text = normalise_newlines(form.get("content", ""))
     if not 0 < len(text) <= CONTENT_LIMIT or "\0" in text:
         detail = f"A sentence has 1 to {CONTENT_LIMIT} characters; yours {len(text)}."
@@ -56,7 +56,7 @@ def edit_of(principal: Principal, row: Fragment, form: Mapping[str, str]) -> Edi
 
 
 def _claim(old: ClaimDraft | None, form: Mapping[str, str]) -> tuple[ClaimDraft | None, str]:
-    """The claim that the form has, None for three empty fields; or what is wrong with it."""
+    """Return the claim that the form has, None for three empty fields; or what is wrong with it."""
     if not PARTS.keys() <= form.keys():
         return old, ""
     told = {name: form[name].strip() for name in PARTS}
@@ -75,7 +75,7 @@ def _claim(old: ClaimDraft | None, form: Mapping[str, str]) -> tuple[ClaimDraft 
 
 
 def _says(text: str, claim: ClaimDraft) -> bool:
-    """Whether a text has the value in it as words of their own, and is not read to say otherwise."""
+    """Return whether a text has the value in it as words of their own, and is not read to say otherwise."""
     value, words = canonical_key(claim.value), canonical_key(text)
     named = re.search(rf"(?<!\w){re.escape(value)}(?!\w)", words)
     return bool(named) and not any(
@@ -84,7 +84,7 @@ def _says(text: str, claim: ClaimDraft) -> bool:
 
 
 def _stated_values(text: str, claim: ClaimDraft) -> list[Statement]:
-    """What a text states of a claim's key."""
+    """Return what a text states of a claim's key."""
     key = canonical_key(claim.subject), canonical_key(claim.predicate)
     return [
         one for one in certain_claims(text, {}) if (canonical_key(one.subject), canonical_key(one.predicate)) == key
@@ -92,7 +92,7 @@ def _stated_values(text: str, claim: ClaimDraft) -> list[Statement]:
 
 
 def _doubt(text: str, old: ClaimDraft) -> Edit:
-    """Asks what the memory claims now; with the value that the new text is read to give."""
+    """Ask what the memory claims now; with the value that the new text is read to give."""
     value = next((said.value for said in _stated_values(text, old) if not said.negated), old.value)
     detail = (
         f"It would go on claiming {old.subject} · {old.predicate} = {old.value}. Correct the claim below, empty its "
@@ -102,7 +102,7 @@ def _doubt(text: str, old: ClaimDraft) -> Edit:
 
 
 def former_of(principal: Principal, fragment_id: uuid.UUID, revision: int) -> dict[str, Any]:
-    """The changes that bring back what a memory said and claimed at a revision. Raises NotFound."""
+    """Return the changes that bring back what a memory said and claimed at a revision. Raise NotFound."""
     with access.enter(principal, why="console"):
         row = Fragment.objects.within(principal.project_id).filter(id=fragment_id).first()
         kept = Revision.objects.within(principal.project_id).filter(fragment=fragment_id, revision=revision).first()

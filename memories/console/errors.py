@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 def request_id() -> str:
-    """Under which the log has what is done now."""
+    """Return under which the log has what is done now."""
     return str(structlog.contextvars.get_contextvars().get("request_id", ""))
 
 
@@ -26,7 +26,7 @@ class Refusal:
 
 
 def run_action(act: Callable[[], T]) -> tuple[T | None, Refusal | None]:
-    """What the act answered, or why the room refused it. NotFound and NotPermitted pass: they are pages."""
+    """Return what the act answered, or why the room refused it. NotFound and NotPermitted pass: they are pages."""
     try:
         return act(), None
     except NovaError as error:
@@ -36,5 +36,5 @@ def run_action(act: Callable[[], T]) -> tuple[T | None, Refusal | None]:
 
 
 def error_sentence(text: str) -> str:
-    """What a room says, as a sentence; some rooms say whole ones."""
+    """Return what a room says, as a sentence; some rooms say whole ones."""
     return text if not text or text.endswith(".") else f"{text[:1].upper()}{text[1:]}."

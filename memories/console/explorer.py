@@ -27,7 +27,7 @@ from memories.models.enums import Verb
 @never_cache
 @member
 def explorer(request: Any, fragment_id: uuid.UUID | None = None) -> HttpResponse:
-    """The list and the opened memory; for htmx the part that it replaces."""
+    """Return the list and the opened memory; for htmx the part that it replaces."""
     return explorer_page(request, fragment_id)
 
 
@@ -67,7 +67,7 @@ def _tab(query: ExplorerQuery, fragment_id: uuid.UUID, tab: str) -> str:
 
 
 def _part(request: Any, fragment_id: uuid.UUID | None) -> str:
-    """Which part of the page htmx wants; the whole page for browsers, and for htmx when it restores history."""
+    """Return which part of the page htmx wants; the whole page for browsers, and for htmx when it restores history."""
     if not request.htmx or request.htmx.history_restore_request:
         return ""
     return "#opened" if fragment_id and request.htmx.target == "detail" else "#found"

@@ -55,7 +55,7 @@ class Listing:
 
 
 def browse(principal: Principal, query: ExplorerQuery, *, now: datetime.datetime) -> Listing:
-    """The list that was asked for. Raises NotFound for a namespace that is not the person's."""
+    """Return the list that was asked for. Raise NotFound for a namespace that is not the person's."""
     with access.enter(principal, why="console"):
         namespaces = access.all_readable(principal)
         if query.namespace and query.namespace not in {namespace.name for namespace in namespaces}:
@@ -74,7 +74,7 @@ def browse(principal: Principal, query: ExplorerQuery, *, now: datetime.datetime
 
 
 def _page(rows: QuerySet[Any], query: ExplorerQuery, scopes: NamespaceQuerySet) -> list[Fragment]:
-    """A page and one row more, which tells whether there are older ones."""
+    """Return a page and one row more, which tells whether there are older ones."""
     if query.cursor:
         rows = rows.filter(query.cursor.beyond(NEWEST_FIRST))
     statuses = Status.values if query.status == ALL else [query.status]
@@ -106,7 +106,7 @@ def _newest(rows: QuerySet[Any], namespaces: list[Namespace], statuses: list[str
 def _search(
     principal: Principal, query: ExplorerQuery, namespaces: list[Namespace], now: datetime.datetime
 ) -> tuple[list[MemoryRow], list[Missed], bool]:
-    """The best hits and the near misses; about a user what that user would be answered, the shared too.
+    """Return the best hits and the near misses; about a user what that user would be answered, the shared too.
 
     A person's look is no use by an agent, and keeps nothing from fading.
     """

@@ -44,12 +44,12 @@ CHOICES = {
 
 
 def normalise_newlines(text: str) -> str:
-    """What a person typed into several lines: browsers end them in a way of their own."""
+    """Return what a person typed into several lines: browsers end them in a way of their own."""
     return text.replace("\r\n", "\n").replace("\r", "\n").strip()
 
 
 def place_asked(params: QueryDict) -> tuple[str, str]:
-    """The namespace and the user that an address names, also as one: `project:agent/user`. Raises Http404."""
+    """Return the namespace and the user that an address names, also as one: `project:agent/user`. Raise Http404."""
     namespace, user = params.get("namespace", "").strip(), params.get("user", "")
     try:
         if "/" in namespace and not user:
@@ -91,7 +91,7 @@ class ExplorerQuery:
 
     @classmethod
     def of(cls, params: QueryDict, *, project: str) -> Self:
-        """The state that a query string asks for. Raises Http404 for one that can't be."""
+        """Return the state that a query string asks for. Raise Http404 for one that can't be."""
         texts = {name: params.get(name, "").strip() for name in NAMES}
         texts["namespace"], texts["user"] = place_asked(params)
         if sliders := [params.get(f"w_{name}", "") for name in BALANCED if f"w_{name}" in params]:
@@ -213,14 +213,14 @@ class ExplorerQuery:
         return urlencode(replace(self, project="", cursor=None).params)
 
     def conditions(self) -> Q:
-        """What the facets' choices demand of a fragment."""
+        """Return what the facets' choices demand of a fragment."""
         body: dict[str, Any] = {"namespace__user": self.user, "type": self.type, "tier": self.tier}
         body |= {"status": self.status if self.status != ALL else ""}
         here = Q(namespace__name=self.namespace) | Q(namespace__parent__name=self.namespace) if self.namespace else Q()
         return here & Q(**{column: value for column, value in body.items() if value})
 
     def narrow(self, rows: QuerySet[Any], *, project_id: uuid.UUID, now: datetime.datetime) -> QuerySet[Any]:
-        """The rows that pass every other filter."""
+        """Return the rows that pass every other filter."""
         tags = [self.tag] if self.tag else []
         rows = rows.filter(Filters(tags=tags, since=self.since, until=self.until).conditions())
         if self.source:
@@ -235,7 +235,7 @@ class ExplorerQuery:
         return in_tenth_of_relevance(rows, int(self.relevance[2:]), now=now) if self.relevance else rows
 
     def search_filters(self) -> Filters:
-        """The same for a ranked search."""
+        """Return the same for a ranked search."""
         return Filters(
             type=[self.type] if self.type else [],
             tier=[self.tier] if self.tier else [],
@@ -248,7 +248,7 @@ class ExplorerQuery:
 
 
 def question_of(query: ExplorerQuery, *, project: str, names: list[str]) -> Question:
-    """The search that the state stands for."""
+    """Return the search that the state stands for."""
     return Question(
         query=query.q,
         namespaces=[query.namespace] if query.namespace else names or [f"{project}:{SHARED}"],

@@ -44,7 +44,7 @@ class Facet:
 
 
 def facets_of(rows: QuerySet[Any], query: ExplorerQuery, namespaces: Sequence[Namespace]) -> list[Facet]:
-    """The facets of `rows` (not yet filtered by any), counted in one query: each leaves its own choice out."""
+    """Return the facets of `rows` (not yet filtered by any), counted in one query: each leaves its own choice out."""
     roots = rows.filter(namespace__user=query.user) if query.user else rows
     roots = roots.order_by().annotate(root=Coalesce("namespace__parent_id", "namespace_id"))
     found = list(roots.values("status", "type", "tier", "root").annotate(n=Count("*")))
@@ -62,7 +62,7 @@ def facets_of(rows: QuerySet[Any], query: ExplorerQuery, namespaces: Sequence[Na
 
 
 def _counts(found: list[dict[str, Any]], query: ExplorerQuery, name: str, words: list[str]) -> dict[str, int]:
-    """By value, how many pass every choice but the one of this facet."""
+    """Return by value, how many pass every choice but the one of this facet."""
     chosen = {column: getattr(query, column) for column in COLUMNS if column != name}
     wanted = {column: value for column, value in chosen.items() if value and value != ALL}
     counts = dict.fromkeys(words, 0)
@@ -91,7 +91,7 @@ def _namespaces(found: list[dict[str, Any]], query: ExplorerQuery, namespaces: S
 
 
 def _users(rows: QuerySet[Any], query: ExplorerQuery) -> list[Facet]:
-    """The users of whom the most is kept; no facet where nobody has one."""
+    """Return the users of whom the most is kept; no facet where nobody has one."""
     passing = rows.filter(replace(query, user="").conditions(), namespace__user__isnull=False).order_by()
     counted = passing.values_list("namespace__user").annotate(n=Count("*")).order_by("-n", "namespace__user")
     counts = dict(counted[: MOST + 1])

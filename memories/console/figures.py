@@ -53,7 +53,7 @@ class Figures:
 
 
 def figures_of(rows: Any, *, since: datetime.datetime, now: datetime.datetime) -> Figures:
-    """Of these memories; those stored by day from `since` on. One query, which goes through them once."""
+    """Return of these memories; those stored by day from `since` on. One query, which goes through them once."""
     found, groups = Figures(), _groups(rows, since, now)
     for group in groups:
         number = group["n"]
@@ -100,23 +100,23 @@ def _fade(found: Figures, group: dict[str, Any]) -> None:
 
 
 def tenth(share: float) -> int:
-    """Which tenth of 0..1 a share lies in: 0 to 9."""
+    """Return which tenth of 0..1 a share lies in: 0 to 9."""
     return min(9, int(10 * share + 1e-9))
 
 
 def in_tenth_of_trust(rows: Any, wanted: int) -> Any:
-    """The rows that count in a tenth of `Figures.trusted`, of any status: its sum in SQL."""
+    """Return the rows that count in a tenth of `Figures.trusted`, of any status: its sum in SQL."""
     return rows.alias(tenth_of_trust=_tenth(trust_expression())).filter(tenth_of_trust=wanted)
 
 
 def in_tenth_of_relevance(rows: Any, wanted: int, *, now: datetime.datetime) -> Any:
-    """The rows that count in a tenth of `Figures.relevant`, of any status."""
+    """Return the rows that count in a tenth of `Figures.relevant`, of any status."""
     fading = rows.filter(is_pinned=False, is_anchor=False)
     return fading.alias(tenth_of_relevance=_tenth(_relevance(now.date()))).filter(tenth_of_relevance=wanted)
 
 
 def crossing(rows: QuerySet[Any], which: str, *, now: datetime.datetime) -> QuerySet[Any]:
-    """The rows that count in `Figures.cooling` or `Figures.fading`, of any status."""
+    """Return the rows that count in `Figures.cooling` or `Figures.fading`, of any status."""
     bound, fading = CROSSINGS[which], rows.filter(is_pinned=False, is_anchor=False)
     is_, will = (_relevance(now.date(), later=days) for days in (0, WEEK.days))
     found: QuerySet[Any] = fading.alias(is_now=is_, will_be=will).filter(is_now__gte=bound, will_be__lt=bound)
@@ -131,7 +131,7 @@ def _unread_days(today: datetime.date) -> Any:
 
 
 def _relevance(today: datetime.date, *, later: int = 0) -> Any:
-    """The relevance that is left of each, today or so many days later."""
+    """Return the relevance that is left of each, today or so many days later."""
     base = Cast(Cast(F("base_relevance") * 10, IntegerField()), FloatField()) / 10.0
     return base * Exp(Cast(_unread_days(today) + later, FloatField()) * -DECAY_PER_DAY / STABILITY)
 

@@ -18,7 +18,7 @@ SECONDS = 60
 
 @sensitive_variables()
 def add_message(request: Any, response: HttpResponse, answer: Mapping[str, Any]) -> None:
-    """Keeps an answer for the page that the response leads to."""
+    """Keep an answer for the page that the response leads to."""
     key = Fernet.generate_key()
     request.session[NAME] = Fernet(key).encrypt(json.dumps(answer).encode()).decode()
     secure = settings.SESSION_COOKIE_SECURE or request.is_secure()
@@ -27,7 +27,7 @@ def add_message(request: Any, response: HttpResponse, answer: Mapping[str, Any])
 
 @sensitive_variables()
 def pop_message(request: Any) -> dict[str, Any]:
-    """The answer, this once; nothing when there is none, or it is too old."""
+    """Return the answer, this once; nothing when there is none, or it is too old."""
     if request.method != "GET" or NAME not in request.session:
         return {}
     kept = request.session.pop(NAME)

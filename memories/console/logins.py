@@ -35,7 +35,7 @@ class PasswordForm(AuthenticationForm):
     """A name and a password; refused for a while after too many tries."""
 
     def clean(self) -> dict[str, Any]:
-        """Notes the try before the password is looked at."""
+        """Note the try before the password is looked at."""
         assert self.request is not None
         name = self.cleaned_data.get("username")
         if name and self.cleaned_data.get("password"):
@@ -85,7 +85,7 @@ def _next(request: HttpRequest) -> str:
 
 
 def _entering(request: Any) -> tuple[Any, dict[str, Any]]:
-    """Who has given the password and not yet the code, and what is kept of that; (None, {}) for nobody."""
+    """Return who has given the password and not yet the code, and what is kept of that; (None, {}) for nobody."""
     kept = request.session.get(PENDING)
     if kept and time.time() - kept["at"] < PATIENCE:
         return get_user_model()._default_manager.filter(pk=kept["user"], is_active=True).first(), kept
@@ -98,7 +98,7 @@ def _entering(request: Any) -> tuple[Any, dict[str, Any]]:
 @require_http_methods(["GET", "POST"])
 @sensitive_variables("code")
 def ask_code(request: Any) -> HttpResponse:
-    """The second step: a code of the app, or a recovery code."""
+    """Return the second step: a code of the app, or a recovery code."""
     user, kept = _entering(request)
     if user is None:
         return _to("login", _next(request))
@@ -112,7 +112,7 @@ def ask_code(request: Any) -> HttpResponse:
 
 
 def _checked(request: Any, user: Any) -> tuple[int, str]:
-    """The try that led in, or 0 and why it did not; `request.proof` is then what the code proved."""
+    """Return the try that led in, or 0 and why it did not; `request.proof` is then what the code proved."""
     try:
         tried = logins.begin(user.get_username(), _address(request), now=timezone.now())
     except logins.Locked as error:
@@ -137,7 +137,7 @@ def _enter(request: Any, user: Any, kept: dict[str, Any]) -> str:
 @require_http_methods(["GET", "POST"])
 @sensitive_variables("told", "codes")
 def factor(request: Any) -> HttpResponse:
-    """One's own second factor: have one, have new recovery codes, have none."""
+    """Return one's own second factor: have one, have new recovery codes, have none."""
     if not request.user.is_authenticated:
         return _to("login", request.path)
     wrong = ""
@@ -250,11 +250,11 @@ class SecondFactorGate:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Answers the request."""
+        """Answer the request."""
         return self.get_response(request)
 
     def process_view(self, request: Any, view: Any, args: Any, kwargs: Any) -> HttpResponse | None:
-        """Leads away from a page, or does nothing."""
+        """Lead away from a page, or do nothing."""
         match = request.resolver_match
         if not match.namespaces or match.namespaces[0] not in GUARDED or match.view_name in FREE:
             return None

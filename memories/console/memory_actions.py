@@ -77,13 +77,13 @@ def act(request: Any, fragment_id: uuid.UUID) -> HttpResponse:
 
 
 def _origin_of(request: Any) -> ExplorerQuery:
-    """The list, and the tab, that the person came from."""
+    """Return the list, and the tab, that the person came from."""
     several = len(request.projects) > 1
     return ExplorerQuery.of(request.GET, project=request.principal.project if several else "")
 
 
 def _see(principal: Any, fragment_id: uuid.UUID) -> Fragment:
-    """The memory. Raises NotFound for what the person does not see."""
+    """Return the memory. Raise NotFound for what the person does not see."""
     with access.enter(principal, why="console"):
         rows = Fragment.objects.within(principal.project_id).select_related("namespace")
         row: Fragment | None = rows.filter(id=fragment_id).first()
@@ -113,7 +113,7 @@ def _deed(request: Any, fragment_id: uuid.UUID, action: str, edited: dict[str, A
 
 
 def _number(text: str) -> int:
-    """The number of a revision. Raises Http404."""
+    """Return the number of a revision. Raise Http404."""
     if not (text.isascii() and text.isdigit()):
         raise Http404
     return int(text[:9])

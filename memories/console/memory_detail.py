@@ -108,7 +108,7 @@ class Detail:
 
 
 def read(principal: Principal, fragment_id: uuid.UUID, *, tab: str = "", now: datetime.datetime) -> Detail:
-    """The memory with what one tab shows. Raises NotFound: unknown and foreign look the same."""
+    """Return the memory with what one tab shows. Raise NotFound: unknown and foreign look the same."""
     with access.enter(principal, why="console"):
         row = Fragment.objects.within(principal.project_id).for_answers().filter(id=fragment_id).first()
         if row is None or not principal.covers_reading(row.namespace.name):
@@ -159,7 +159,7 @@ def _neighbours(principal: Principal, row: Any) -> list[Neighbour]:
 
 
 def _retrievals(principal: Principal, row: Any) -> dict[str, Any]:
-    """The newest of the last answers, as far as their receipts are kept, and how many there are."""
+    """Return the newest of the last answers, as far as their receipts are kept, and how many there are."""
     receipts = Receipt.objects.within(principal.project_id)
     last = receipts.order_by("-created_at").values("id")[:LAST]
     namespaces = access.readable_scopes(principal)
@@ -176,7 +176,7 @@ def _retrievals(principal: Principal, row: Any) -> dict[str, Any]:
 
 
 def _events(principal: Principal, rows: list[Any]) -> list[Event]:
-    """The events, latest first, each with who made it and what it changed."""
+    """Return the events, latest first, each with who made it and what it changed."""
     names = names_of(principal, [actor_of(row) for row in rows])
     events = [_event(row, [], names) for row in rows[:1]]
     for before, after in pairwise(rows):

@@ -58,7 +58,7 @@ class MergeList:
 
 
 def report_lists(principal: Principal, report: Mapping[str, Any], *, done: bool = False) -> list[MergeList]:
-    """The lists of a merge's report that hold anything. Inside `access.enter`."""
+    """Return the lists of a merge's report that hold anything. Inside `access.enter`."""
     ids, counts = _by_list(report)
     sources, beside, reasons = (report.get(name) or {} for name in ("sources", "beside", "reasons"))
     named = {name: these[:NAMED] for name, these in ids.items()}
@@ -77,7 +77,7 @@ def report_lists(principal: Principal, report: Mapping[str, Any], *, done: bool 
 
 
 def _by_list(report: Mapping[str, Any]) -> tuple[dict[str, list[str]], dict[str, int]]:
-    """The ids and their numbers; what was left out for its source is a list of its own."""
+    """Return the ids and their numbers; what was left out for its source is a list of its own."""
     ids: dict[str, list[str]] = {name: list(report.get(name) or []) for name in MERGES}
     counts = {name: (report.get("counts") or {}).get(name, 0) for name in MERGES}
     because, reasons = report.get("skipped_because") or {}, report.get("reasons") or {}

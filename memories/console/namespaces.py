@@ -39,7 +39,7 @@ class Branch:
 
 
 def tree(principal: Principal) -> list[Branch]:
-    """The namespaces that are no forks, each with what was forked from it."""
+    """Return the namespaces that are no forks, each with what was forked from it."""
     with access.enter(principal, why="console"):
         rows = access.all_readable(principal)
         counted = Fragment.objects.within(principal.project_id).in_namespaces(rows).order_by().values("namespace")
@@ -61,7 +61,7 @@ def _numbers(found: dict[str, Any] | None) -> tuple[int, Any]:
 @never_cache
 @member
 def namespaces(request: Any) -> HttpResponse:
-    """The tree."""
+    """Return the tree."""
     return _page(request)
 
 
@@ -79,7 +79,7 @@ def _page(request: Any, refusal: Refusal | None = None) -> HttpResponse:
 
 
 def names(principal: Principal) -> list[str]:
-    """The namespaces by name, without the scopes of users."""
+    """Return the namespaces by name, without the scopes of users."""
     with access.enter(principal, why="console"):
         return [row.name for row in access.all_readable(principal)]
 
@@ -100,7 +100,7 @@ def _redirect(made: Operation | None) -> HttpResponse | None:
 @require_POST
 @member
 def fork(request: Any) -> HttpResponse:
-    """Copies a namespace into a new one."""
+    """Copy a namespace into a new one."""
     principal = request.principal
     principal.require(Verb.ADMIN)
     source, target = place_of(principal, request.POST.get("source", "")), request.POST.get("target", "").strip()
@@ -118,7 +118,7 @@ def fork(request: Any) -> HttpResponse:
 @require_POST
 @member
 def delete(request: Any) -> HttpResponse:
-    """Deletes a namespace with all that it holds, once its name was typed."""
+    """Delete a namespace with all that it holds, once its name was typed."""
     request.principal.require(Verb.ADMIN)
     row = place_of(request.principal, request.POST.get("name", ""))
     if request.POST.get("confirm", "").strip() != row.name:
@@ -147,7 +147,7 @@ class Look:
 
 
 def _load_preview(principal: Principal, source: str, target: Namespace, wanted: str) -> Look | None:
-    """The preview with that id; the newest one when none is named. Raises NotFound."""
+    """Return the preview with that id; the newest one when none is named. Raise NotFound."""
     with access.enter(principal, why="console"):
         rows = rows_of(principal).filter(kind="merge", dry_run=True, namespace=target, options__source=source)
         made = rows.filter(id=id_of(wanted)).first() if wanted else rows.first()
@@ -162,7 +162,7 @@ def _load_preview(principal: Principal, source: str, target: Namespace, wanted: 
 @never_cache
 @member
 def merge(request: Any, name: str) -> HttpResponse:
-    """A merge before it is done: `step=look` works it out, `step=merge` does what was looked at."""
+    """Return a merge before it is done: `step=look` works it out, `step=merge` does what was looked at."""
     principal = request.principal
     principal.require(Verb.ADMIN)
     source = place_of(principal, name)
@@ -183,7 +183,7 @@ def merge(request: Any, name: str) -> HttpResponse:
 
 
 def _merged(request: Any, source: Namespace, target: Namespace, look: Look | None) -> HttpResponse | None:
-    """Looks, or merges what was looked at; None when it was refused (`request.refusal`)."""
+    """Look, or merges what was looked at; None when it was refused (`request.refusal`)."""
     options: dict[str, Any] = {"kind": "merge", "namespace": target, "options": {"source": source.name}}
     if request.POST.get("step") != "merge":
         made = _start(request, **options, dry_run=True)

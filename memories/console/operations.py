@@ -75,13 +75,13 @@ class ShownOperation:
 
 
 def rows_of(principal: Principal) -> QuerySet[Any]:
-    """The project's operations, newest first. Inside `access.enter`."""
+    """Return the project's operations, newest first. Inside `access.enter`."""
     rows = Operation.objects.within(principal.project_id).select_related("namespace")
     return rows.order_by("-created_at", "-id")
 
 
 def id_of(text: str) -> uuid.UUID:
-    """The id of an operation as a form carries it. Raises NotFound."""
+    """Return the id of an operation as a form carries it. Raise NotFound."""
     try:
         return uuid.UUID(text)
     except ValueError as error:
@@ -89,7 +89,7 @@ def id_of(text: str) -> uuid.UUID:
 
 
 def place_of(principal: Principal, name: str) -> Namespace:
-    """A namespace that the person may act in, by its name. Raises NotFound."""
+    """Return a namespace that the person may act in, by its name. Raise NotFound."""
     with access.enter(principal, why="console"):
         found = [row for row in access.readable(principal, [name]) if principal.covers(name)]
     if not found:
@@ -101,7 +101,7 @@ def place_of(principal: Principal, name: str) -> Namespace:
 @never_cache
 @member
 def everything(request: Any) -> HttpResponse:
-    """The operations, of one state or all; those that ended lately (`days`), or all."""
+    """Return the operations, of one state or all; those that ended lately (`days`), or all."""
     state = request.GET.get("state", "")
     if state and state not in OperationState.values:
         raise Http404
@@ -120,7 +120,7 @@ def everything(request: Any) -> HttpResponse:
 
 
 def _since(rows: QuerySet[Any], query: QueryDict) -> QuerySet[Any]:
-    """Those that ended within the last `days`, or all. Raises Http404."""
+    """Return those that ended within the last `days`, or all. Raise Http404."""
     days = query.get("days", "")
     if not days:
         return rows
@@ -146,7 +146,7 @@ def _page(request: Any, shown: ShownOperation, *, part: str = "", refusal: Refus
 
 
 def _curls(request: Any, shown: ShownOperation) -> list[tuple[str, str]]:
-    """What the buttons do, asked of the API."""
+    """Return what the buttons do, asked of the API."""
     base, row = request.build_absolute_uri("/").rstrip("/"), shown.row
     found = []
     for name in ("cancel", "undo"):
@@ -160,7 +160,7 @@ def _curls(request: Any, shown: ShownOperation) -> list[tuple[str, str]]:
 
 
 def read(request: Any, operation_id: uuid.UUID, *, now: datetime.datetime) -> ShownOperation:
-    """The operation. Raises NotFound: unknown and foreign look the same."""
+    """Return the operation. Raise NotFound: unknown and foreign look the same."""
     principal, number = request.principal, page_number(request.GET.get("page", ""))
     with access.enter(principal, why="console"):
         row = rows_of(principal).filter(id=operation_id).first()
@@ -179,7 +179,7 @@ def read(request: Any, operation_id: uuid.UUID, *, now: datetime.datetime) -> Sh
 
 
 def _run_of(row: Operation) -> Operation | None:
-    """The run that a plan was used for. Inside `access.enter`."""
+    """Return the run that a plan was used for. Inside `access.enter`."""
     plan_id = (row.report or {}).get("plan_id", str(row.id))
     if not (row.dry_run or plan_id != str(row.id)):
         return None
@@ -196,7 +196,7 @@ def _describe(principal: Principal, row: Operation) -> ReportText | None:
 
 
 def _log(row: Operation) -> list[tuple[datetime.datetime, str]]:
-    """What happened to it when, as far as the row knows."""
+    """Return what happened to it when, as far as the row knows."""
     told = [(row.created_at, "asked for"), (row.started_at, "a worker began")]
     told += [(datetime.datetime.fromisoformat(at), stage) for stage, at in row.stages]
     told += [(row.finished_at, str(row.state))]
@@ -217,7 +217,7 @@ def _lines(row: Operation) -> list[tuple[str, str]]:
 
 
 def _offers(principal: Principal, row: Operation, *, is_used: bool) -> frozenset[str]:
-    """What this person may do about it now; the rooms check it again."""
+    """Return what this person may do about it now; the rooms check it again."""
     if Verb.ADMIN not in principal.verbs:
         return frozenset()
     report = row.report or {}
@@ -240,7 +240,7 @@ def _offers(principal: Principal, row: Operation, *, is_used: bool) -> frozenset
 @require_POST
 @member
 def cancel(request: Any, operation_id: uuid.UUID) -> HttpResponse:
-    """Asks it to end between two batches; a queued one ends at once."""
+    """Ask it to end between two batches; a queued one ends at once."""
     request.principal.require(Verb.ADMIN)
     _, refusal = run_action(lambda: operations.cancel(request.principal, operation_id, now=timezone.now()))
     return redirect_or_error(request, operation_id, refusal, shows=operation_id)
@@ -249,7 +249,7 @@ def cancel(request: Any, operation_id: uuid.UUID) -> HttpResponse:
 @require_POST
 @member
 def undo(request: Any, operation_id: uuid.UUID) -> HttpResponse:
-    """Takes back what it did; the page of the undo shows how far it is."""
+    """Take back what it did; the page of the undo shows how far it is."""
     request.principal.require(Verb.ADMIN)
     made, refusal = run_action(lambda: jobs.start_undo(request.principal, operation_id, now=timezone.now()))
     return redirect_or_error(request, made.id if made else None, refusal, shows=operation_id)
@@ -258,7 +258,7 @@ def undo(request: Any, operation_id: uuid.UUID) -> HttpResponse:
 def redirect_or_error(
     request: Any, made: uuid.UUID | None, refusal: Refusal | None, *, shows: uuid.UUID, name: str = "operation"
 ) -> HttpResponse:
-    """Leads to what was made, or shows the operation with the reason why nothing was."""
+    """Lead to what was made, or show the operation with the reason why nothing was."""
     if refusal is None:
         return HttpResponseRedirect(reverse(f"console:{name}", args=[made]))
     return _page(request, read(request, shows, now=timezone.now()), refusal=refusal)

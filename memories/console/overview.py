@@ -53,7 +53,7 @@ class Overview:
 
 
 def overview(principal: Principal, *, now: datetime.datetime) -> Overview:
-    """All of it, in a fixed number of queries."""
+    """Return all of it, in a fixed number of queries."""
     proofs = backups.backup_status(principal, now=now)
     with access.enter(principal, why="console"):
         namespaces = access.readable_scopes(principal)
@@ -95,7 +95,7 @@ def _days(now: datetime.datetime) -> list[datetime.date]:
 
 
 def _opened_by_day(principal: Principal, since: datetime.datetime) -> dict[Any, int]:
-    """How many conflicts were opened by day."""
+    """Return how many conflicts were opened by day."""
     made = waiting(principal, status="all").filter(created_at__gte=since).order_by()
     days = made.annotate(day=TruncDate("created_at")).values_list("day")
     return dict(days.annotate(n=Count("id")))
@@ -133,7 +133,7 @@ def _needs(principal: Principal, held: int, now: datetime.datetime) -> list[Need
 
 
 def _proposed(principal: Principal, namespaces: NamespaceQuerySet, now: datetime.datetime) -> list[Need]:
-    """What a language model proposed and a person decides; nothing without a model, unless something waits."""
+    """Return what a language model proposed and a person decides; nothing without a model, unless something waits."""
     rows = Proposal.objects.within(principal.project_id).filter(namespace__in=namespaces, waiting=True)
     left = rows.aggregate(n=Count("id"), oldest=Min("created_at"))
     if not left["n"] and not governance.health.has_sidecar():
@@ -169,7 +169,7 @@ def _conflict_rate(days: list[datetime.date], stored: Mapping[Any, int], opened:
 
 
 def _list(**filters: Any) -> str:
-    """The explorer's list of these."""
+    """Return the explorer's list of these."""
     return ExplorerQuery(**filters).url()
 
 
@@ -178,7 +178,7 @@ def _believed(tenth: str, source: str) -> str:
 
 
 def _trusted(found: Figures) -> Chart:
-    """A source that stores much of little trust stands out as a lump."""
+    """Return a source that stores much of little trust stands out as a lump."""
     tenths = [
         (f"{n / 10:.1f}", [(s, found.trusted[n, s]) for s in SourceClass.values if found.trusted[n, s]])
         for n in range(10)

@@ -20,9 +20,9 @@ class Page:
 
 
 def page_of(rows: Any, query: QueryDict, *, of: str, by: str = "created_at") -> Page:
-    """The page that an address asks for, newest first; `of` names the list's own address.
+    """Return the page that an address asks for, newest first; `of` names the list's own address.
 
-    Inside `access.enter`. Raises Http404.
+    Inside `access.enter`. Raise Http404.
     """
     order = (f"-{by}", "-id")
     try:

@@ -99,9 +99,9 @@ class StepPage:
 
 
 def steps_of(row: Operation, *, number: int, left_out: Collection[int]) -> StepPage:
-    """A page of the steps of a plan, or of those that a run applied. Inside `access.enter`.
+    """Return a page of the steps of a plan, or of those that a run applied. Inside `access.enter`.
 
-    Raises Http404 for a page that is not there.
+    Raise Http404 for a page that is not there.
     """
     report, done = row.report or {}, row.state == OperationState.SUCCEEDED and not row.dry_run
     steps = PlanStep.objects.within(row.project_id).filter(operation=report.get("plan_id", row.id))
@@ -129,13 +129,13 @@ def _describe_step(step: PlanStep, *, done: bool, made: bool) -> ToldStep:
 
 
 def _claim(row: Fragment) -> ClaimDraft | None:
-    """What a memory claims, or is read to claim."""
+    """Return what a memory claims, or is read to claim."""
     said = getattr(row, "claim", None)
     return ClaimDraft.of(said) if said else next(iter(restated_claims(row).claims_for(row)), None)
 
 
 def page_number(text: str) -> int:
-    """The number of a page, 1 for none. Raises Http404 for what is no number."""
+    """Return the number of a page, 1 for none. Raise Http404 for what is no number."""
     if not text:
         return 1
     if not (text.isascii() and text.isdigit() and int(text[:6]) > 0 and len(text) <= 6):
@@ -144,12 +144,12 @@ def page_number(text: str) -> int:
 
 
 def left_out(request: Any, plan: uuid.UUID) -> set[int]:
-    """The steps of a plan from which this person took the tick away."""
+    """Return the steps of a plan from which this person took the tick away."""
     return set(_last_plans(request).get(str(plan), []))
 
 
 def noted(request: Any, plan: uuid.UUID) -> set[int]:
-    """The same once the shown steps stand as the form has them; kept for the last few plans."""
+    """Return the same once the shown steps stand as the form has them; kept for the last few plans."""
     shown, ticked = (
         {int(n) for n in request.POST.getlist(name) if n.isascii() and n.isdigit() and len(n) < 10}
         for name in ("shown", "step")
@@ -162,6 +162,6 @@ def noted(request: Any, plan: uuid.UUID) -> set[int]:
 
 
 def _last_plans(request: Any) -> dict[str, list[int]]:
-    """By plan, the plan that was looked through last at the end."""
+    """Return by plan, the plan that was looked through last at the end."""
     kept: dict[str, Any] = request.session.get(TICKS) or {}
     return {} if "plan" in kept else kept  # a session of an earlier version

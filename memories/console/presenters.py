@@ -76,7 +76,7 @@ class Trust:
 
 
 def trust_in_parts(fragment: Fragment, *, now: datetime.datetime) -> Trust:
-    """What it is made of, to four digits."""
+    """Return what it is made of, to four digits."""
     found = fragment.trust_parts_at(now)
     parts = (found.trust, found.source, found.corroboration, found.feedback, found.age)
     return Trust(*(round(part, 4) for part in parts))

@@ -80,7 +80,7 @@ class ProposalRow:
 
 
 def load_list(principal: Principal, filters: ProposalFilters, *, now: datetime.datetime) -> ProposalRow:
-    """The oldest that wait and the newest that do not, in a fixed number of queries. Raises NotFound."""
+    """Return the oldest that wait and the newest that do not, in a fixed number of queries. Raise NotFound."""
     with access.enter(principal, why="console"):
         namespaces = access.all_readable(principal)
         within = access.readable_scopes(principal, [filters.namespace] if filters.namespace else None)
@@ -111,11 +111,11 @@ class ProposalAbout:
     keys: Mapping[uuid.UUID | None, list[str]]
 
     def has(self, row: Proposal) -> bool:
-        """Whether both memories are there."""
+        """Return whether both memories are there."""
         return len(row.about) == 2 and all(i in self.memories for i in row.about)
 
     def card(self, row: Proposal, *, now: datetime.datetime) -> Card:
-        """One that waits."""
+        """Return one that waits."""
         older, newer = (self.memories[i] for i in row.about)
         ours, theirs = words_apart(older.content, newer.content)
         sides = self._side("older", older, ours, now=now), self._side("newer", newer, theirs, now=now)
@@ -123,7 +123,7 @@ class ProposalAbout:
         return Card(row, sides, _proposed_text(row, "reason"), why, self._calls(row))
 
     def line(self, row: Proposal) -> ProposalLine:
-        """One that does not."""
+        """Return one that does not."""
         spoken_of = [row.fragment_id] if row.fragment_id else row.about if row.decision else []
         memories = [self.memories[i] for i in spoken_of if i in self.memories]
         text = next(filter(None, (_proposed_text(row, name) for name in ("title", "summary", "reason", "value"))), "")
@@ -153,6 +153,6 @@ def _about(principal: Principal, waiting: Sequence[Proposal], lately: Sequence[P
 
 
 def _proposed_text(row: Proposal, name: str) -> str:
-    """A text in what the model proposed."""
+    """Return a text in what the model proposed."""
     value = (row.proposal or {}).get(name, "")
     return value if isinstance(value, str) else ""

@@ -37,7 +37,7 @@ ACTIONS = {
 @never_cache
 @member
 def everything(request: Any) -> HttpResponse:
-    """What waits, the oldest first, and what else was proposed lately."""
+    """Return what waits, the oldest first, and what else was proposed lately."""
     return page(request, _filters(request.GET))
 
 
@@ -49,7 +49,7 @@ def _filters(asked: Any) -> ProposalFilters:
 
 
 def page(request: Any, filters: ProposalFilters, *, refusal: Refusal | None = None) -> HttpResponse:
-    """The page, or the part that htmx replaces."""
+    """Return the page, or the part that htmx replaces."""
     principal, now = request.principal, timezone.now()
     found = load_list(principal, filters, now=now)
     base = request.build_absolute_uri("/").rstrip("/")
@@ -73,7 +73,7 @@ def page(request: Any, filters: ProposalFilters, *, refusal: Refusal | None = No
 
 
 def _curls(base: str, card: Card) -> list[tuple[str, str]]:
-    """What the buttons of the first card do, asked of the API."""
+    """Return what the buttons of the first card do, asked of the API."""
     path = f"/api/v1/proposals/{card.row.id}"
     return [(f"{word.capitalize()} the first", action_curl(base, f"{path}/{word}")) for word in ("accept", "dismiss")]
 
@@ -81,7 +81,7 @@ def _curls(base: str, card: Card) -> list[tuple[str, str]]:
 @require_POST
 @member
 def decide(request: Any) -> HttpResponse:
-    """Decides on one, as it was seen, and leads to what is next."""
+    """Decide on one, as it was seen, and leads to what is next."""
     principal, now = request.principal, timezone.now()
     principal.require(Verb.REVIEW)
     decision, said = ACTIONS.get(request.POST.get("action", ""), ("", ""))
@@ -100,7 +100,7 @@ def decide(request: Any) -> HttpResponse:
 
 
 def _parse_seen(text: str) -> tuple[uuid.UUID, list[int]]:
-    """The id and the revisions of the older and the newer memory that the form carries."""
+    """Return the id and the revisions of the older and the newer memory that the form carries."""
     try:
         first, *revisions = text.split(":")
         found = uuid.UUID(first), [int(revision) for revision in revisions]
@@ -114,7 +114,7 @@ def _parse_seen(text: str) -> tuple[uuid.UUID, list[int]]:
 def _refused(
     principal: Principal, proposal_id: uuid.UUID, act: Callable[[], Proposal], *, now: datetime.datetime
 ) -> Refusal | None:
-    """Why it was not done, if it was not; whoever comes second is told who was first."""
+    """Return why it was not done, if it was not; whoever comes second is told who was first."""
 
     def first_or_second() -> Proposal:
         try:
@@ -149,7 +149,7 @@ def _redirect(request: Any, refusal: Refusal | None, *, place: str = "") -> Http
 @require_POST
 @member
 def take_back(request: Any) -> HttpResponse:
-    """Takes back the last decision."""
+    """Take back the last decision."""
     request.principal.require(Verb.REVIEW)
     strip = request.session.pop(UNDO, None)
     return _undone(request, uuid.UUID(strip["id"])) if strip else _redirect(request, None)
@@ -158,7 +158,7 @@ def take_back(request: Any) -> HttpResponse:
 @require_POST
 @member
 def reopen(request: Any, proposal_id: uuid.UUID) -> HttpResponse:
-    """Takes back the decision on one of the list."""
+    """Take back the decision on one of the list."""
     request.principal.require(Verb.REVIEW)
     if (request.session.get(UNDO) or {}).get("id") == str(proposal_id):
         del request.session[UNDO]
@@ -174,6 +174,6 @@ def _undone(request: Any, proposal_id: uuid.UUID) -> HttpResponse:
 @require_POST
 @member
 def hide(request: Any) -> HttpResponse:
-    """Takes the undo strip away; the decision can still be undone in the list."""
+    """Take the undo strip away; the decision can still be undone in the list."""
     request.session.pop(UNDO, None)
     return _redirect(request, None)

@@ -40,7 +40,7 @@ class Missed:
 def reasons_of(
     principal: Principal, explanation: Mapping[str, Any] | None
 ) -> tuple[dict[uuid.UUID, HitReason], list[Missed]]:
-    """By hit, how it was found; and the nearest misses."""
+    """Return by hit, how it was found; and the nearest misses."""
     told = (explanation or {}).get("candidates", [])
     reasons = {uuid.UUID(one["id"]): _reason(one) for one in told if one["stage"] == Stage.ANSWERED}
     near = [one for one in told if one["stage"] != Stage.ANSWERED]

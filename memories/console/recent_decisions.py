@@ -40,7 +40,7 @@ class DecisionAbout:
 
 
 def list_settled(principal: Principal, query: QueryDict) -> Page:
-    """What people have settled and not taken back, the newest first. Inside `access.enter`."""
+    """Return what people have settled and not taken back, the newest first. Inside `access.enter`."""
     rows = waiting(principal, status="resolved").filter(resolved_by__isnull=False)
     page = page_of(rows, query, of="review", by="resolved_at")
     names = names_of(principal, [row.resolved_by for row in page.rows])
@@ -52,7 +52,7 @@ def list_settled(principal: Principal, query: QueryDict) -> Page:
 
 
 def describe_refusals(principal: Principal, refused: Sequence[DecisionNotice]) -> list[DecisionAbout]:
-    """Each refusal with what it is about. Inside `access.enter`."""
+    """Return each refusal with what it is about. Inside `access.enter`."""
     if not refused:
         return []
     rows = waiting(principal, status="all").filter(id__in=[told.conflict_id for told in refused])

@@ -71,7 +71,7 @@ class ReportText:
 
 
 def report_of(principal: Principal, file: str, report: Mapping[str, Any], *, done: bool = False) -> ReportText:
-    """The report of a restore or of its plan; the backup's file tells what stands nowhere else."""
+    """Return the report of a restore or of its plan; the backup's file tells what stands nowhere else."""
     says = RESTORED if done else RESTORES
     parts = report.get("namespaces") or {}
     samples = samples_of(principal, file, report) if parts else []
@@ -87,7 +87,7 @@ def report_of(principal: Principal, file: str, report: Mapping[str, Any], *, don
 
 
 def restore_told(principal: Principal, report: Mapping[str, Any], *, done: bool) -> ReportText:
-    """The same where only the report is at hand."""
+    """Return the same where only the report is at hand."""
     try:
         file = backups.get_backup(principal, uuid.UUID(report["backup_id"])).file
     except NotFound:
@@ -96,7 +96,7 @@ def restore_told(principal: Principal, report: Mapping[str, Any], *, done: bool)
 
 
 def merge_lines(report: Mapping[str, Any], *, done: bool) -> list[tuple[str, str]]:
-    """The counts of a merge or of its preview."""
+    """Return the counts of a merge or of its preview."""
     counts, because = report.get("counts") or {}, report.get("skipped_because") or {}
     says = MERGED if done else MERGES
     lines = [(text, str(counts[name])) for name, text in says.items() if name in counts]

@@ -34,7 +34,7 @@ SKIPPED_MOST, TOLD = 200, 5
 @never_cache
 @member
 def review(request: Any, conflict_id: uuid.UUID | None = None) -> HttpResponse:
-    """The queue, and the conflict that is opened; without one, the first that nobody else looks at."""
+    """Return the queue, and the conflict that is opened; without one, the first that nobody else looks at."""
     return page(request, conflict_id, lately=conflict_id is None and "settled" in request.GET)
 
 
@@ -90,7 +90,7 @@ def page(
 def _find_opened(
     principal: Principal, conflict_id: uuid.UUID | None, *, is_told: bool, now: datetime.datetime
 ) -> review_items.Opened | None:
-    """The conflict to show, if any; where a refusal tells that it is gone, none."""
+    """Return the conflict to show, if any; where a refusal tells that it is gone, none."""
     try:
         return review_items.load_conflict(principal, conflict_id, now=now) if conflict_id else None
     except NotFound:
@@ -100,24 +100,24 @@ def _find_opened(
 
 
 def _list(*, lately: bool) -> str:
-    """The address of the queue, or of what was settled lately."""
+    """Return the address of the queue, or of what was settled lately."""
     return reverse("console:review") + ("?settled=1" if lately else "")
 
 
 def _where(request: Any) -> tuple[str, int]:
-    """The namespace whose queue is asked for, if one is, and the page. Raises Http404 for what is no page."""
+    """Return the namespace whose queue is asked for, if one is, and the page. Raise Http404 for what is no page."""
     return request.GET.get("namespace", ""), page_number(request.GET.get("page", ""))
 
 
 def _query(request: Any) -> str:
-    """The same as the address carries it."""
+    """Return the same as the address carries it."""
     where, number = _where(request)
     asked = ({"namespace": where} if where else {}) | ({"page": number} if number > 1 else {})
     return f"?{urlencode(asked)}" if asked else ""
 
 
 def _curls(request: Any, row: Any) -> list[tuple[str, str]]:
-    """What the buttons do, asked of the API."""
+    """Return what the buttons do, asked of the API."""
     base, path = request.build_absolute_uri("/").rstrip("/"), f"/api/v1/conflicts/{row.id}"
     if row.resolved_at is not None:
         return [("Undo", action_curl(base, f"{path}/undo"))]
@@ -127,7 +127,7 @@ def _curls(request: Any, row: Any) -> list[tuple[str, str]]:
 
 
 def _settled_today(request: Any, *, now: datetime.datetime) -> int:
-    """How many conflicts this person has settled today."""
+    """Return how many conflicts this person has settled today."""
     today = now.replace(hour=0, minute=0, second=0, microsecond=0)
     mine = Q(resolved_by=request.principal.owner_id, resolved_at__gte=today)
     return int(unforked(waiting(request.principal, status="resolved").filter(mine)).count())
@@ -136,7 +136,7 @@ def _settled_today(request: Any, *, now: datetime.datetime) -> int:
 @require_POST
 @member
 def decide(request: Any) -> HttpResponse:
-    """Decides what the form names, each on the revision that was seen, and leads to what is next."""
+    """Decide what the form names, each on the revision that was seen, and leads to what is next."""
     request.principal.require(Verb.REVIEW)
     action, now = request.POST.get("action", ""), timezone.now()
     seen = _parse_seen(request)
@@ -162,7 +162,7 @@ def decide(request: Any) -> HttpResponse:
 def _respond(
     request: Any, outcomes: list[decisions.DecisionNotice], text: str, *, now: datetime.datetime
 ) -> HttpResponse:
-    """Leads to the next one; the strip says what was done and takes it back, the refusals say what was not."""
+    """Lead to the next one; the strip says what was done and take it back, the refusals say what was not."""
     done = [told for told in outcomes if not told.refusal]
     refused = [told for told in outcomes if told.refusal]
     if done:
@@ -202,7 +202,7 @@ def _parse_seen(request: Any) -> list[tuple[uuid.UUID, int]]:
 
 
 def _skip(request: Any, seen: list[tuple[uuid.UUID, int]]) -> HttpResponse:
-    """Puts it to the end of the queue, for this person."""
+    """Put it to the end of the queue, for this person."""
     skipped = str(seen[0][0])
     request.session[SKIPPED] = list(dict.fromkeys([*request.session.get(SKIPPED, []), skipped]))[-SKIPPED_MOST:]
     _offer_undo(request, [skipped], "Skipped", skipped=True)
@@ -216,7 +216,7 @@ def _skipped(request: Any) -> list[uuid.UUID]:
 @require_POST
 @member
 def take_back(request: Any) -> HttpResponse:
-    """Takes back the last decision, or all of the last lot; each that can't be says why. A skip counts as one."""
+    """Take back the last decision, or all of the last lot; each that can't be says why. A skip counts as one."""
     request.principal.require(Verb.REVIEW)
     strip, now = request.session.pop(UNDO, None), timezone.now()
     if not strip:
@@ -234,7 +234,7 @@ def take_back(request: Any) -> HttpResponse:
 @require_POST
 @member
 def dismiss(request: Any) -> HttpResponse:
-    """Takes the undo strip away; what it names can still be undone on the conflict's own page."""
+    """Take the undo strip away; what it names can still be undone on the conflict's own page."""
     request.session.pop(UNDO, None)
     return HttpResponseRedirect(reverse("console:review") + _query(request), status=303)
 
@@ -242,7 +242,7 @@ def dismiss(request: Any) -> HttpResponse:
 @require_POST
 @member
 def reopen(request: Any, conflict_id: uuid.UUID) -> HttpResponse:
-    """Takes back the decision on one conflict, from its own page or from the list of what was settled."""
+    """Take back the decision on one conflict, from its own page or from the list of what was settled."""
     request.principal.require(Verb.REVIEW)
     (told,) = decisions.undo_each(request.principal, [conflict_id], now=timezone.now())
     if told.refusal:

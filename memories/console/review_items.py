@@ -165,7 +165,7 @@ class Listed:
 def load_queue(
     principal: Principal, *, last: Collection[uuid.UUID], namespace: str, page: int, now: datetime.datetime
 ) -> Listed:
-    """The queue, or that of one namespace. Inside `access.enter`. Raises NotFound."""
+    """Return the queue, or that of one namespace. Inside `access.enter`. Raise NotFound."""
     found = queue(principal, last=last, namespace=namespace or None, page=page)
     rows = [fold.row for fold in found.folds]
     holders = reserved(principal, [row.id for row in rows], now=now)
@@ -207,7 +207,7 @@ def names_of(principal: Principal, ids: Iterable[uuid.UUID | None]) -> dict[uuid
 
 
 def load_conflict(principal: Principal, conflict_id: uuid.UUID, *, now: datetime.datetime) -> Opened:
-    """The conflict. Inside `access.enter`. Raises NotFound: unknown and foreign look the same."""
+    """Return the conflict. Inside `access.enter`. Raise NotFound: unknown and foreign look the same."""
     row = visible_conflict(principal, conflict_id)
     waits = row.resolved_at is None
     fold = fold_of(principal, row) if waits else single_fold(row)
@@ -238,7 +238,7 @@ def load_conflict(principal: Principal, conflict_id: uuid.UUID, *, now: datetime
 
 
 def _rulings(row: Any) -> list[Ruling]:
-    """At most one."""
+    """Return at most one."""
     found = binding_on([row]) if row.resolved_at is None else of_conflicts(row.project_id, [row.id])
     return list(found.values())
 
@@ -249,7 +249,7 @@ def form_fields(pairs: Iterable[tuple[uuid.UUID, int]]) -> list[str]:
 
 
 def headline_of(row: Any) -> str:
-    """What a conflict is about, in one line."""
+    """Return what a conflict is about, in one line."""
     said, held = _words(row)
     subject, predicate, value = said or held
     about = " · ".join(word for word in (subject, predicate) if word)
@@ -257,7 +257,7 @@ def headline_of(row: Any) -> str:
 
 
 def rule_of(row: Any) -> str:
-    """Why it waits, in one line."""
+    """Return why it waits, in one line."""
     held = SPEAKER[SourceClass(row.existing.source)][1] if row.existing else "what stands"
     new = SPEAKER[SourceClass(row.newcomer.source)][0] if row.newcomer else "the other side"
     match row.reason:
@@ -307,7 +307,7 @@ class ConflictAbout:
         names: dict[uuid.UUID | None, str],
         now: datetime.datetime,
     ) -> ConflictSide:
-        """One card."""
+        """Return one card."""
         return ConflictSide(
             name=name,
             fragment=row,
@@ -346,7 +346,7 @@ def _about(principal: Principal, sides: list[Fragment]) -> ConflictAbout:
 
 
 def _turns(principal: Principal, side: Fragment) -> list[Fragment]:
-    """The messages around it, itself among them; none where its conversation is not known."""
+    """Return the messages around it, itself among them; none where its conversation is not known."""
     if not side.conversation_id or side.sequence is None:
         return []
     rows = Fragment.objects.within(principal.project_id).filter(namespace=side.namespace_id)

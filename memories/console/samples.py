@@ -24,7 +24,7 @@ TOLD = {
 
 
 def samples_of(principal: Principal, file: str, report: Mapping[str, Any]) -> list[tuple[str, list[tuple[str, str]]]]:
-    """By kind, (id, sentence); what stands here is told as it stands, what is only in the backup as it is there.
+    """Return by kind, (id, sentence); what stands here is told as it stands, what is only in the backup as it is there.
 
     Nothing is read of what was forgotten.
     """
@@ -42,7 +42,7 @@ def samples_of(principal: Principal, file: str, report: Mapping[str, Any]) -> li
 
 
 def _written(file: str, ids: set[str]) -> dict[str, str]:
-    """The sentences that the beginning of the file holds; the plan names the first ones of it."""
+    """Return the sentences that the beginning of the file holds; the plan names the first ones of it."""
 
     def read() -> dict[str, str]:
         with backups.storage.open_decrypted(file) as opened:

@@ -30,7 +30,7 @@ class View:
 
 
 def views_of(principal: Principal, query: ExplorerQuery) -> list[View]:
-    """The person's own, by name."""
+    """Return the person's own, by name."""
     with access.enter(principal, why="console"):
         mine = SavedView.objects.within(principal.project_id).filter(owner_id=principal.owner_id)
         rows = list(mine.order_by("name", "id"))
@@ -71,7 +71,7 @@ def save(request: Any) -> HttpResponse:
 @require_POST
 @member
 def delete(request: Any, view_id: uuid.UUID) -> HttpResponse:
-    """Lets go of one of the person's own."""
+    """Let go of one of the person's own."""
     principal = request.principal
     principal.require(Verb.WRITE)
     with access.enter(principal, why="console"):

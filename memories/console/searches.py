@@ -27,7 +27,7 @@ class Searches:
 
 
 def searches_of(principal: Principal, days: Sequence[datetime.date]) -> Searches:
-    """Of these days. Inside `access.enter`."""
+    """Return of these days. Inside `access.enter`."""
     rows = {row.day: row for row in SearchDay.objects.within(principal.project_id).filter(day__gte=days[0])}
     together = [sum(places) for places in zip(*(row.took for row in rows.values()), strict=True)]
     number, empty = (sum(getattr(row, name) for row in rows.values()) for name in ("searches", "empty"))
@@ -44,7 +44,7 @@ def searches_of(principal: Principal, days: Sequence[datetime.date]) -> Searches
 
 
 def _bound(took: Sequence[int], share: float) -> int | None:
-    """The first bound that so many kept; None behind them all."""
+    """Return the first bound that so many kept; None behind them all."""
     left = share * sum(took)
     for bound, number in zip(SEARCH_BOUNDS, took, strict=False):
         left -= number

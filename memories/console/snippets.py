@@ -15,7 +15,7 @@ NAMESPACES_LIMIT = 50  # of one search request
 
 
 def list_curl(base: str, query: ExplorerQuery, *, project: str, names: list[str], has_users: bool = False) -> str:
-    """The API call that answers what the list shows; empty where the API has no such filter."""
+    """Return the API call that answers what the list shows; empty where the API has no such filter."""
     if query.is_beyond_search:
         return ""
     times = {"since": query.since, "until": query.until}
@@ -49,14 +49,14 @@ def _where(namespaces: list[str], *, project: str) -> dict[str, Any]:
 
 
 def context_curl(base: str, query: str, *, project: str, names: list[str], budget: int, user: str = "") -> str:
-    """The API call that answers the block for a question."""
+    """Return the API call that answers the block for a question."""
     whose = {"user": user} if user else {}
     body = {"query": query, **_where(names, project=project), "max_tokens": budget, **whose}
     return _post(f"{base}/api/v1/context", body)
 
 
 def fragment_curls(base: str, row: Fragment) -> list[tuple[str, str]]:
-    """What the buttons below an opened memory do, each as an API call."""
+    """Return what the buttons below an opened memory do, each as an API call."""
     there, user = f"{base}/api/v1/fragments/{row.id}", row.namespace.user
     whose = f"?{urlencode({'user': user})}" if user else ""
     put_away = "unarchive" if row.status == Status.ARCHIVED else "archive"
@@ -72,18 +72,18 @@ def fragment_curls(base: str, row: Fragment) -> list[tuple[str, str]]:
 
 
 def key_command(*, project: str) -> str:
-    """The command that makes a key for it."""
+    """Return the command that makes a key for it."""
     grant = f"--namespaces '{project}:*' --verbs read,write --ceiling tool_output"
     return f"script/manage apikey create --project {project} {grant}"
 
 
 def action_curl(base: str, path: str, body: dict[str, Any] | None = None) -> str:
-    """The API call that does what a button does."""
+    """Return the API call that does what a button does."""
     return _post(f"{base}{path}", body or {})
 
 
 def get_curl(base: str, path: str, **params: Any) -> str:
-    """The API call that answers a list; what is empty is not asked for."""
+    """Return the API call that answers a list; what is empty is not asked for."""
     asked = urlencode({name: value for name, value in params.items() if value})
     return f"curl {shlex.quote(f'{base}{path}?{asked}' if asked else base + path)} {KEY}"
 

@@ -21,7 +21,7 @@ class Piece:
 
 
 def words_apart(held: str, new: str) -> tuple[list[Piece], list[Piece]]:
-    """Both texts in pieces: what they share and what only one of them says."""
+    """Return both texts in pieces: what they share and what only one of them says."""
     left, right = WORD.findall(held), WORD.findall(new)
     ours: list[Piece] = []
     theirs: list[Piece] = []
@@ -52,7 +52,7 @@ def _shared(left: Sequence[str], right: Sequence[str]) -> int:
 
 
 def _pieces(words: Sequence[tuple[str, str]], *, own: bool) -> list[Piece]:
-    """The run; the space behind it belongs to nobody."""
+    """Return the run; the space behind it belongs to nobody."""
     text = "".join(word + space for word, space in words)
     said = text.rstrip()
     return [Piece(part, of) for part, of in ((said, own), (text[len(said) :], False)) if part] if own else _whole(text)

@@ -20,7 +20,7 @@ NAMES = {"consolidation": "consolidate", "backups": "back up"}
 
 
 def times_of(request: Any, page: str) -> dict[str, Any]:
-    """What a page shows of its schedule."""
+    """Return what a page shows of its schedule."""
     may_set = Verb.ADMIN in request.principal.verbs and schedules.may_schedule(request.user)
     return {
         "schedule": schedules.schedule(NAMES[page], now=timezone.now()),
@@ -34,7 +34,7 @@ def times_of(request: Any, page: str) -> dict[str, Any]:
 @never_cache
 @member
 def times(request: Any, page: str) -> HttpResponse:
-    """The schedule of a page by itself; POST sets it."""
+    """Return the schedule of a page by itself; POST sets it."""
     if page not in NAMES:
         raise Http404
     request.principal.require(Verb.ADMIN)

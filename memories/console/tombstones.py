@@ -29,7 +29,7 @@ LONGEST = 100
 @never_cache
 @member
 def browse(request: Any) -> HttpResponse:
-    """The tombstones of a topic, or all; the last to leave first."""
+    """Return the tombstones of a topic, or all; the last to leave first."""
     return _page(request)
 
 
@@ -64,7 +64,7 @@ def _page(request: Any, refusal: Refusal | None = None, back: Fragment | None = 
 @require_POST
 @member
 def restore(request: Any, tombstone_id: uuid.UUID) -> HttpResponse:
-    """Brings the memory back, and leads to it; of one that is back already it says so."""
+    """Bring the memory back, and leads to it; of one that is back already it says so."""
     request.principal.require(Verb.WRITE)
     try:
         admission, refusal = run_action(
@@ -83,7 +83,7 @@ def restore(request: Any, tombstone_id: uuid.UUID) -> HttpResponse:
 
 
 def _find_returned(principal: Principal, tombstone_id: uuid.UUID) -> Fragment | None:
-    """The memory of a tombstone that is gone because the memory is back; what was forgotten is not found."""
+    """Return the memory of a tombstone that is gone because the memory is back; what was forgotten is not found."""
     with access.enter(principal, why="console"):
         events = events_of(Tombstone).objects.filter(project=principal.project_id, pgh_obj_id=tombstone_id)
         ids = events.values("original_id")
@@ -95,7 +95,7 @@ def _find_returned(principal: Principal, tombstone_id: uuid.UUID) -> Fragment | 
 @require_POST
 @member
 def purge(request: Any, tombstone_id: uuid.UUID) -> HttpResponse:
-    """Erases what is left of it, the archive's copy too, once "purge" was typed."""
+    """Erase what is left of it, the archive's copy too, once "purge" was typed."""
     principal = request.principal
     with access.enter(principal, why="console"):
         stone = upkeep.lifecycle.visible_tombstone(principal, tombstone_id)

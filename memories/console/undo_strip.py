@@ -12,7 +12,7 @@ STRIP, TAKEN_BACK = "undo", "taken_back"
 
 
 def offer_undo(request: Any, text: str, url: str, *, there: str, label: str = "Undo", **fields: Any) -> None:
-    """Says what was done, beside a form that sends `fields` to `url`; `there` is the page of what it is about.
+    """Say what was done, beside a form that sends `fields` to `url`; `there` is the page of what it is about.
 
     The session keeps it: no text of a memory is among the fields. What the strip itself did is not offered again.
     """
@@ -24,13 +24,13 @@ def offer_undo(request: Any, text: str, url: str, *, there: str, label: str = "U
 
 
 def show_done(request: Any, text: str, *, there: str, more: str = "") -> None:
-    """Says what was done and can't be taken back; `more` is another sentence, without a memory's text."""
+    """Say what was done and can't be taken back; `more` is another sentence, without a memory's text."""
     told = {"said": text, "more": more, "url": "", "there": there}
     request.session[STRIP] = told | {"project": request.principal.project}
 
 
 def held_in(backups: Sequence[Mapping[str, Any]]) -> str:
-    """Which backups were made while what is erased was there."""
+    """Return which backups were made while what is erased was there."""
     if not backups:
         return "No backup holds it."
     days = ", ".join(dict.fromkeys(str(told["created_at"])[:10] for told in backups))
@@ -38,14 +38,14 @@ def held_in(backups: Sequence[Mapping[str, Any]]) -> str:
 
 
 def withdraw(request: Any) -> None:
-    """Takes the strip away."""
+    """Take the strip away."""
     request.session.pop(STRIP, None)
 
 
 @require_POST
 @member
 def hide(request: Any) -> HttpResponse:
-    """Takes the strip away for this person; what it names stays done."""
+    """Take the strip away for this person; what it names stays done."""
     there = (request.session.get(STRIP) or {}).get("there", "/")
     withdraw(request)
     return HttpResponse() if request.htmx else HttpResponseRedirect(there, status=303)

@@ -40,7 +40,7 @@ class UserRow:
 @never_cache
 @member
 def everybody(request: Any) -> HttpResponse:
-    """The users by name, page by page; a name that is typed in leads to its page."""
+    """Return the users by name, page by page; a name that is typed in leads to its page."""
     principal = request.principal
     namespace, wanted = place_asked(request.GET)
     refusal = None
@@ -74,7 +74,7 @@ def everybody(request: Any) -> HttpResponse:
 
 
 def _its_own(request: Any, address: str) -> str:
-    """The page of a user, with what the address says of project and namespace."""
+    """Return the page of a user, with what the address says of project and namespace."""
     kept = {name: request.GET[name] for name in ("project", "namespace") if request.GET.get(name)}
     there = reverse("console:user", args=[address])
     return f"{there}?{urlencode(kept)}" if kept else there
@@ -84,7 +84,7 @@ def _its_own(request: Any, address: str) -> str:
 @never_cache
 @member
 def one(request: Any, address: str) -> HttpResponse:
-    """What is kept of a user."""
+    """Return what is kept of a user."""
     return _page(request, address)
 
 
@@ -131,7 +131,7 @@ def _page(request: Any, address: str, refusal: Refusal | None = None) -> HttpRes
 
 
 def _namespace(request: Any) -> str | None:
-    """The namespace that the page is about; all of the project when none is named. Raises Http404."""
+    """Return the namespace that the page is about; all of the project when none is named. Raise Http404."""
     namespace, user = place_asked(request.GET)
     if user:
         raise Http404
@@ -139,7 +139,7 @@ def _namespace(request: Any) -> str | None:
 
 
 def _count(request: Any, user: str, namespace: str | None) -> int:
-    """How many memories an erasure takes: those that stand, and what is left of those that are gone."""
+    """Return how many memories an erasure takes: those that stand, and what is left of those that are gone."""
     now = timezone.now()
     return erasure.erase_user(request.principal, user, namespace, expected=None, dry_run=True, now=now).count
 
@@ -148,7 +148,7 @@ def _count(request: Any, user: str, namespace: str | None) -> int:
 @never_cache
 @member
 def export(request: Any, address: str) -> HttpResponse:
-    """All that is kept of a user, as a file."""
+    """Return all that is kept of a user, as a file."""
     told = exported(request.principal, user_at(address), _namespace(request), now=timezone.now())
     response = JsonResponse(told, json_dumps_params={"indent": 1, "ensure_ascii": False})
     # The user's name is a stranger's text: no part of it goes into a file's name.
@@ -159,7 +159,7 @@ def export(request: Any, address: str) -> HttpResponse:
 @require_POST
 @member
 def erase(request: Any, address: str) -> HttpResponse:
-    """Erases all that is kept of a user, once the number of it was typed."""
+    """Erase all that is kept of a user, once the number of it was typed."""
     principal = request.principal
     principal.require(Verb.ADMIN)
     user, namespace = user_at(address), _namespace(request)

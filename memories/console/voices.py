@@ -33,7 +33,7 @@ class RivalClaim:
 def agreeing_owners(
     row: Fragment, votes: Sequence[Any], same: Sequence[KeyCandidate], names: dict[uuid.UUID | None, str]
 ) -> list[Voice]:
-    """Every other owner that says so, once: who corroborated it, and who filed the same value."""
+    """Return every other owner that says so, once: who corroborated it, and who filed the same value."""
     found = {vote.owner_id: Voice(names.get(vote.owner_id, SERVICE), vote.roots) for vote in votes}
     for one in same:
         owner, source = one.fragment.owner_id, one.fragment.provenance_source_id
@@ -46,13 +46,13 @@ def agreeing_owners(
 
 
 def agreeing(claimed: Sequence[KeyCandidate], side: Fragment | None) -> list[KeyCandidate]:
-    """Those that say what a side of the conflict says, itself among them."""
+    """Return those that say what a side of the conflict says, itself among them."""
     own = next((one.says for one in claimed if side and one.fragment.id == side.id), None)
     return [one for one in claimed if one.says == own]
 
 
 def rivals_of(others: Sequence[KeyCandidate], names: dict[uuid.UUID | None, str]) -> list[RivalClaim]:
-    """Every other value once, with all who claim it."""
+    """Return every other value once, with all who claim it."""
     found: dict[tuple[bytes, bool], RivalClaim] = {}
     for one in others:
         value = f"not {one.value}" if one.negated else one.value

@@ -17,12 +17,12 @@ from memories.models.history import events_of
 
 
 def sees_backups(principal: Principal) -> bool:
-    """Whether backups are the principal's to see and delete: they hold all of the project."""
+    """Return whether backups are the principal's to see and delete: they hold all of the project."""
     return principal.covers_all and Verb.ADMIN in principal.verbs
 
 
 def check_purging(principal: Principal, *, purge: bool) -> None:
-    """Raises NotPermitted for a wish to purge backups by who may not see them."""
+    """Raise NotPermitted for a wish to purge backups by who may not see them."""
     if purge and not sees_backups(principal):
         raise NotPermitted("purging backups needs the verb admin and a key for all of the project")
 
@@ -30,7 +30,7 @@ def check_purging(principal: Principal, *, purge: bool) -> None:
 def lock_backups(principal: Principal, *, purge: bool) -> None:
     """Before all else a purge lets no other backup be noted, and is counted: one that is being written begins anew.
 
-    Raises NotPermitted as `check_purging`.
+    Raise NotPermitted as `check_purging`.
     """
     check_purging(principal, purge=purge)
     if purge:
@@ -71,7 +71,7 @@ def backups_of(namespace: Namespace, ids: Sequence[uuid.UUID], *, purge: bool) -
 
 
 def _first_written(project_id: uuid.UUID, ids: Sequence[uuid.UUID]) -> datetime.datetime | None:
-    """When the first of these memories was, by its own time or by history's: an upload's may lie ahead."""
+    """Return when the first of these memories was, by its own time or by history's: an upload's may lie ahead."""
     rows = Fragment.objects.within(project_id).filter(id__in=ids).aggregate(at=Min("created_at"))
     events = events_of(Fragment).objects.filter(project_id=project_id, pgh_obj__in=ids)
     at: datetime.datetime | None = rows["at"]
@@ -79,7 +79,7 @@ def _first_written(project_id: uuid.UUID, ids: Sequence[uuid.UUID]) -> datetime.
 
 
 def _without_dependents(rows: Sequence[Backup]) -> list[Backup]:
-    """Those, newest first, that are not protected and that nothing which stays goes on from."""
+    """Return those, newest first, that are not protected and that nothing which stays goes on from."""
     going = [row for row in rows if not row.protected]
     while True:
         ids = {row.id for row in going}

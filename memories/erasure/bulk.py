@@ -75,7 +75,7 @@ class ErasureRequest:
 def preview(
     principal: Principal, namespace: Namespace, request: ErasureRequest, *, now: datetime.datetime
 ) -> Forgotten:
-    """What would be forgotten; nothing is."""
+    """Return what would be forgotten; nothing is."""
     with access.enter(principal, why="forget"):
         found = _find_matching(namespace, request, now=now)
         return Forgotten(len(found), found)
@@ -92,9 +92,9 @@ def forget_all(
     everywhere: bool = False,
     now: datetime.datetime,
 ) -> Forgotten:
-    """Erases all that fits, with every copy of its texts, in one transaction; the answer is as that of `forget`.
+    """Erase all that fits, with every copy of its texts, in one transaction; the answer is as that of `forget`.
 
-    Raises CountDiffers, and NotPermitted for what is above `authority`; nothing is forgotten then.
+    Raise CountDiffers, and NotPermitted for what is above `authority`; nothing is forgotten then.
     """
     with access.enter(principal, why="forget"):
         lock_backups(principal, purge=purge_backups)
@@ -107,7 +107,7 @@ def forget_all(
 
 
 def check_right(namespace: Namespace, found: Forgotten, *, expected: int, authority: int) -> None:
-    """Raises CountDiffers for another count than is expected, NotPermitted for what is above `authority`."""
+    """Raise CountDiffers for another count than is expected, NotPermitted for what is above `authority`."""
     if found.count != expected:
         raise CountDiffers(count=found.count, expected=expected)
     if above := _above(namespace.project_id, found.ids, authority):
@@ -115,7 +115,7 @@ def check_right(namespace: Namespace, found: Forgotten, *, expected: int, author
 
 
 def check_forgetting(options: Options) -> None:
-    """Raises BadOptions unless they were written by `erasure_options`."""
+    """Raise BadOptions unless they were written by `erasure_options`."""
     if set(options) - {"everywhere"} != {"filters", "ids", "expected_count", "authority", "purge_backups"}:
         raise BadOptions("options", "Say what is to be forgotten, and how many that are.")
 
@@ -123,13 +123,13 @@ def check_forgetting(options: Options) -> None:
 def erasure_options(
     request: ErasureRequest, *, expected: int, authority: int, purge_backups: bool, everywhere: bool = False
 ) -> dict[str, Any]:
-    """The options of an operation that forgets."""
+    """Return the options of an operation that forgets."""
     how = {"expected_count": expected, "authority": authority, "purge_backups": purge_backups, "everywhere": everywhere}
     return {**request.options(), **how}
 
 
 def run(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
-    """Forgets what an operation asks for; begun again after its end it has nothing to do. Raises as `forget_all`."""
+    """Forget what an operation asks for; begun again after its end it has nothing to do. Raises as `forget_all`."""
     if operation.cursor:
         return dict(operation.cursor)
     options, now = operation.options, operation.created_at
@@ -154,7 +154,7 @@ def run(principal: Principal, operation: Operation, progress: Progress) -> dict[
 def _find_matching(
     namespace: Namespace, request: ErasureRequest, *, now: datetime.datetime, hold: bool = False
 ) -> list[uuid.UUID]:
-    """What fits, the oldest first; of what was evicted, what is named by its id."""
+    """Return what fits, the oldest first; of what was evicted, what is named by its id."""
     rows = _fitting(namespace, request, now=now)
     rows = rows.select_for_update(of=("self",)).order_by("id") if hold else rows
     found = [row for _, row in sorted(rows.values_list("created_at", "id"))]
@@ -182,7 +182,7 @@ def _fitting(namespace: Namespace, request: ErasureRequest, *, now: datetime.dat
 
 
 def _above(project_id: uuid.UUID, ids: Sequence[uuid.UUID], authority: int) -> int:
-    """How many of them may not be forgotten with this authority, their own or that of who chose them."""
+    """Return how many of them may not be forgotten with this authority, their own or that of who chose them."""
     rows = Fragment.objects.within(project_id).filter(id__in=ids)
     tombstones = Tombstone.objects.within(project_id).filter(original_id__in=ids, authority__gt=authority)
     return int(with_protection(rows).filter(rank__gt=authority).count()) + int(tombstones.count())

@@ -70,9 +70,9 @@ def forget(
     everywhere: bool = False,
     now: datetime.datetime,
 ) -> Forgotten:
-    """Erases one memory, or what is left of one that was evicted, and every copy of its text.
+    """Erase one memory, or what is left of one that was evicted, and every copy of its text.
 
-    A keyed fingerprint of each text stays behind, for its namespace or `everywhere`. Raises NotFound, NotPermitted.
+    A keyed fingerprint of each text stays behind, for its namespace or `everywhere`. Raise NotFound, NotPermitted.
     The answer names backups to who covers all of the project; of these, admins may purge them.
     """
     with access.enter(principal, why="forget"):
@@ -92,7 +92,7 @@ def forget(
 def visible_outcome(
     principal: Principal, ids: Sequence[uuid.UUID], erased: Erased, held_in: Sequence[Mapping[str, Any]]
 ) -> Forgotten:
-    """What the principal may know of it."""
+    """Return what the principal may know of it."""
     return Forgotten(
         len(ids), ids, len(erased.digests), held_in if principal.covers_all else [], restored=erased.returned
     )
@@ -106,7 +106,7 @@ def erase(
     everywhere: bool = False,
     now: datetime.datetime,
 ) -> Erased:
-    """Erases fragments and what is left of evicted ones, in the open transaction, with every copy of their texts.
+    """Erase fragments and what is left of evicted ones, in the open transaction, with every copy of their texts.
 
     Digests of them go too, and their other originals stand again as far as the gate allows, and so does what lost to
     them. The caller holds the fragments, and their namespaces where digests were made of them or others lost to them.
@@ -122,7 +122,7 @@ def erase(
 
 
 def batches(ids: Sequence[uuid.UUID]) -> Iterator[list[uuid.UUID]]:
-    """The ids, so many at a time."""
+    """Return the ids, so many at a time."""
     for start in range(0, len(ids), BATCH):
         yield list(ids[start : start + BATCH])
 
@@ -148,7 +148,7 @@ def _erase(
 
 
 def has_digests(project_id: uuid.UUID, ids: Sequence[uuid.UUID]) -> bool:
-    """Whether words of these stand in digests."""
+    """Return whether words of these stand in digests."""
     return bool(_digests_of(project_id, ids))
 
 
@@ -166,7 +166,7 @@ def _digests_of(project_id: uuid.UUID, ids: Sequence[uuid.UUID]) -> dict[uuid.UU
 
 
 def _stand_again(project_id: uuid.UUID, ids: set[uuid.UUID], *, now: datetime.datetime) -> list[uuid.UUID]:
-    """What lies in the archive because its words stood in a digest that is gone stands again; those that do."""
+    """Return what lies in the archive because its words stood in a digest that is gone stands again; those that do."""
     rows = Fragment.objects.within(project_id).filter(status=Status.ARCHIVED, archived_reason=DIGESTED, id__in=ids)
     held = list(rows.select_for_update(of=("self",), no_key=True).order_by("id"))
     originals = Archive.objects.within(project_id).originals(held)
@@ -178,7 +178,7 @@ def _stand_again(project_id: uuid.UUID, ids: set[uuid.UUID], *, now: datetime.da
 
 
 def _lock(project_id: uuid.UUID, fragment_id: uuid.UUID) -> None:
-    """Locks before the row: its key, or, where others will stand again or it was evicted, the whole namespace."""
+    """Lock before the row: its key, or, where others will stand again or it was evicted, the whole namespace."""
     place = Fragment.objects.within(project_id).filter(id=fragment_id).values_list("namespace_id", flat=True).first()
     if place is None:  # a restore that brings copies holds the namespace too
         tombstones = Tombstone.objects.within(project_id).filter(original_id=fragment_id)
@@ -190,7 +190,7 @@ def _lock(project_id: uuid.UUID, fragment_id: uuid.UUID) -> None:
 
 
 def _evicted(principal: Principal, fragment_id: uuid.UUID) -> bool:
-    """Whether only a tombstone is left of it. Raises NotFound outside the grant, NotPermitted above the ceiling."""
+    """Whether only a tombstone is left of it. Raise NotFound outside the grant, NotPermitted above the ceiling."""
     if Fragment.objects.within(principal.project_id).filter(id=fragment_id).exists():
         return False
     left = Tombstone.objects.within(principal.project_id).select_for_update(of=("self",)).select_related("namespace")
@@ -201,7 +201,7 @@ def _evicted(principal: Principal, fragment_id: uuid.UUID) -> bool:
 
 
 def _namespace_id_of(project_id: uuid.UUID, fragment_id: uuid.UUID) -> Namespace | None:
-    """The namespace of a memory, evicted or not."""
+    """Return the namespace of a memory, evicted or not."""
     for rows in (
         Fragment.objects.within(project_id).filter(id=fragment_id),
         Tombstone.objects.within(project_id).filter(original_id=fragment_id),
@@ -213,15 +213,15 @@ def _namespace_id_of(project_id: uuid.UUID, fragment_id: uuid.UUID) -> Namespace
 
 
 def check_everywhere(principal: Principal, *, everywhere: bool) -> None:
-    """Raises NotPermitted for a wish to bar a text in the whole project by who may not say what that keeps."""
+    """Raise NotPermitted for a wish to bar a text in the whole project by who may not say what that keeps."""
     if everywhere and not (principal.covers_all and Verb.ADMIN in principal.verbs):
         raise NotPermitted("forgetting everywhere needs the verb admin and a key for all of the project")
 
 
 def lift(principal: Principal, content: str, *, authority: int, namespace: Namespace | None = None) -> int:
-    """Lets a forgotten text be said again, in one namespace or the whole project; how many fingerprints went.
+    """Let a forgotten text be said again, in one namespace or the whole project; how many fingerprints went.
 
-    Nothing comes back by itself, and what bars it everywhere no namespace lifts for itself. Raises NotFound when the
+    Nothing comes back by itself, and what bars it everywhere no namespace lifts for itself. Raise NotFound when the
     text was not forgotten, NotPermitted when somebody above `authority` forgot it.
     """
     with access.enter(principal, why="lift erasure"):

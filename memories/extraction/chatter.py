@@ -40,7 +40,7 @@ def _words(text: str) -> list[str]:
 
 
 def _only_asks(text: str) -> bool:
-    """Whether it asks, and all that it says beside is courtesy."""
+    """Return whether it asks, and all that it says beside is courtesy."""
     sentences = [sentence.strip() for sentence in SENTENCE.findall(text) if _words(sentence)]
     asking = [sentence for sentence in sentences if _is_question(sentence)]
     rest = [sentence for sentence in sentences if sentence not in asking]
@@ -48,7 +48,7 @@ def _only_asks(text: str) -> bool:
 
 
 def _is_question(sentence: str) -> bool:
-    """Whether a sentence is a question that states nothing beside what it asks."""
+    """Return whether a sentence is a question that states nothing beside what it asks."""
     if not sentence.rstrip("\"'”’)] ").endswith("?"):
         return sentence[-1:].isalnum() and _opens_asking(_words(sentence))
     *before, last = [_words(clause) for clause in CLAUSE_END.split(sentence)]
@@ -56,7 +56,7 @@ def _is_question(sentence: str) -> bool:
 
 
 def _states(words: list[str]) -> bool:
-    """Whether a clause says something by a person or a verb in it, rather than asking for it."""
+    """Return whether a clause says something by a person or a verb in it, rather than asking for it."""
     words = _without_openers(words)
     if _is_asked(words) or not STATING & set(words):
         return False
@@ -64,13 +64,13 @@ def _states(words: list[str]) -> bool:
 
 
 def _states_something(words: list[str]) -> bool:
-    """Whether a clause before the one that asks is long enough to say something, and no mere place or time."""
+    """Return whether a clause before the one that asks is long enough to say something, and no mere place or time."""
     words = _without_openers(words)
     return len(words) >= 3 and words[0] not in PREPOSITIONS and not _is_asked(words)
 
 
 def _is_asked(words: list[str]) -> bool:
-    """Whether it begins as a question does, as "on which day" too."""
+    """Return whether it begins as a question does, as "on which day" too."""
     return not words or words[0] in HELPERS or bool(ASKING & set(words[:3]))
 
 
@@ -85,7 +85,7 @@ def _opens_asking(words: list[str]) -> bool:
 
 
 def _is_structured(text: str) -> bool:
-    """Whether it is a JSON object or list, bare or in a fence."""
+    """Return whether it is a JSON object or list, bare or in a fence."""
     fenced = FENCED.match(text)
     try:
         return isinstance(json.loads(fenced[1] if fenced else text), dict | list)

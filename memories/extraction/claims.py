@@ -42,7 +42,7 @@ class Extracted:
     certain: bool
 
     def moved(self, by: int) -> "Extracted":
-        """The claim, its place counted from elsewhere."""
+        """Return the claim, its place counted from elsewhere."""
         return replace(self, span=(self.span[0] + by, self.span[1] + by)) if by else self
 
 
@@ -55,7 +55,7 @@ def extract(text: str, *, speaker: str | None = None) -> list[Extracted]:
 
 
 def extract_parts(text: str, parts: Sequence[Span], *, speaker: str | None = None) -> list[list[Extracted]]:
-    """The claims of each part, read on the whole text: a quotation that one part opens goes on in the next.
+    """Return the claims of each part, read on the whole text: a quotation that one part opens goes on in the next.
 
     The parts are in order. Spans are counted in the part; what begins in one and ends in another is no part's.
     """
@@ -82,12 +82,12 @@ def _keep_better(found: dict[tuple[str, str, str, bool], Extracted], claim: Extr
 
 
 def _weight(claim: Extracted) -> tuple[bool, bool, bool]:
-    """How good a claim is: by whom, whether in one's own words, how certain."""
+    """Return how good a claim is: by whom, whether in one's own words, how certain."""
     return claim.first_person, not claim.quoted, claim.certain
 
 
 def _claim_from(text: str, sentence: Sentence, found: FoundStatement, mask: bytearray) -> Extracted | None:
-    """A statement as a claim; None when nobody can say whose it is, or a part is too long."""
+    """Return a statement as a claim; None when nobody can say whose it is, or a part is too long."""
     inside = bool(mask[found.start])
     reported = sentence.reported <= found.start
     subject: str | None = found.subject
@@ -121,7 +121,7 @@ def _sentences(text: str, speaker: str) -> Iterator[Sentence]:
 
 
 def _turn(turn: re.Match[str] | None, current: str | None, speaker: str) -> tuple[str | None, bool, int]:
-    """Who speaks in a line, whether also in those behind it, and where what they say begins."""
+    """Return who speaks in a line, whether also in those behind it, and where what they say begins."""
     if turn is None:
         return current, False, 0
     name = turn[1].lower()
@@ -138,7 +138,7 @@ def _turn(turn: re.Match[str] | None, current: str | None, speaker: str) -> tupl
 
 
 def _cut(text: str, start: int, end: int, me: str | None) -> Iterator[Sentence]:
-    """The sentences of a line, with what their words say of them."""
+    """Return the sentences of a line, with what their words say of them."""
     while start < end:
         stop = grammar.SENTENCE_END.search(text, start, end)
         to = stop.start() if stop else end

@@ -26,14 +26,14 @@ class Sense:
     denies: bool
 
     def says_again(self, memory: "Sense") -> bool:
-        """Whether it adds nothing to the memory. What says nothing at all does not say it again."""
+        """Return whether it adds nothing to the memory. What says nothing at all does not say it again."""
         if not self.stems | self.numbers or self.denies != memory.denies:
             return False
         return self.numbers <= memory.numbers and self.stems <= memory.stems
 
 
 def without_echoes(text: str, memories: Iterable[str]) -> str:
-    """The text without the sentences that one of the memories says already; "" when nothing else is said.
+    """Return the text without the sentences that one of the memories says already; "" when nothing else is said.
 
     A text without any comes back as it is.
     """
@@ -58,7 +58,7 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 def _is_echo(sentence: str, memories: Sequence[Sense]) -> bool:
-    """Whether a memory says it, or memories say each of its clauses. A question says nothing again."""
+    """Return whether a memory says it, or memories say each of its clauses. A question says nothing again."""
     if sentence.rstrip("\"'”’)] \n").endswith("?"):
         return False
 
@@ -76,7 +76,7 @@ def _tells(text: str) -> bool:
 
 
 def content_words(text: str) -> Sense:
-    """The sense of a text."""
+    """Return the sense of a text."""
     words = spoken_words(text, WORD)
     telling = {word for word in words if word not in FORMS and "'" not in word.removesuffix("'s")}
     numbers = frozenset(word for word in telling if any(character.isdigit() for character in word))

@@ -56,7 +56,7 @@ def _is_foreign(naming: SelfName, known: list[frozenset[str]], names: frozenset[
 
 
 def _said_names(turn: ReadTurn) -> list[SelfName]:
-    """The names that the speaker of a turn gives himself or denies, by its words and by what was read in it."""
+    """Return the names that the speaker of a turn gives himself or denies, by its words and by what was read in it."""
     read = [told for told in turn.claims if (told.subject, told.predicate) == ("user", "name")]
     return [
         *(naming for _, _, naming in self_names(plain_text(turn.content))),
@@ -65,7 +65,7 @@ def _said_names(turn: ReadTurn) -> list[SelfName]:
 
 
 def _words(name: str) -> frozenset[str]:
-    """The words of a name; of an address those before its @."""
+    """Return the words of a name; of an address those before its @."""
     return frozenset(TOKEN.findall(name.casefold().split("@")[0].replace("_", " ")))
 
 

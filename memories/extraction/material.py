@@ -147,7 +147,7 @@ def _says_little(sentences: list[str]) -> bool:
 
 
 def _quotes(text: str) -> bool:
-    """Whether more stands in quotation marks, code or markup than a name or title."""
+    """Return whether more stands in quotation marks, code or markup than a name or title."""
     mask = foreign(text)
     edges = [0, *(at for at in range(1, len(mask)) if mask[at] != mask[at - 1]), len(mask)]
     parts = (text[start:end] for start, end in pairwise(edges) if end > start and mask[start])
@@ -155,7 +155,7 @@ def _quotes(text: str) -> bool:
 
 
 def _is_plain(sentence: str, before: str) -> bool:
-    """Whether a sentence is what people say of themselves or ask for; one may go on about the one before."""
+    """Return whether a sentence is what people say of themselves or ask for; one may go on about the one before."""
     start = 0
     sentence = IDIOMS.sub("ok", sentence)
     for mark in COLON.finditer(sentence):
@@ -176,7 +176,7 @@ def _is_plain(sentence: str, before: str) -> bool:
 
 
 def _is_own(sentence: str) -> bool:
-    """Whether the first person is who speaks, or is spoken of, whatever leads up to that."""
+    """Return whether the first person is who speaks, or is spoken of, whatever leads up to that."""
     first = FIRST_PERSON.search(sentence)
     if not first or ASKS_BACK.fullmatch(sentence):
         return False
@@ -196,7 +196,7 @@ def _is_own(sentence: str) -> bool:
 
 
 def _is_about_nobody(sentence: str) -> bool:
-    """Whether a sentence without the first person leaves it out, or asks for something that it names itself."""
+    """Return whether a sentence without the first person leaves it out, or asks for something that it names itself."""
     words = _without_openers(sentence)
     if not words:
         return True
@@ -216,17 +216,17 @@ def _is_about_nobody(sentence: str) -> bool:
 
 
 def _is_elliptic(start: str) -> bool:
-    """Whether a word opens a statement that leaves out "I" or "my"."""
+    """Return whether a word opens a statement that leaves out "I" or "my"."""
     return start in ELLIPTIC or start.removesuffix("'s") in OWNED or start.endswith("ing") or start.isdigit()
 
 
 def _without_openers(text: str) -> list[str]:
-    """The words of a text from the first on that does more than open a statement."""
+    """Return the words of a text from the first on that does more than open a statement."""
     return list(dropwhile(lambda word: word.lower() in OPENERS or word.endswith("ly"), WORD.findall(text)))
 
 
 def _leads_plainly(lead: str, rest: str, *, dashed: bool) -> bool:
-    """Whether before a colon or dash stands what opens a statement, or the name of a field."""
+    """Return whether before a colon or dash stands what opens a statement, or the name of a field."""
     words = _without_openers(lead)
     if {word.lower() for word in words} <= PREPOSITIONS:
         return True

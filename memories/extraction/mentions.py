@@ -60,6 +60,6 @@ def mentions(text: str, *, among: frozenset[str] = WORDS) -> bool:
 
 
 def _stems(word: str) -> tuple[str, ...]:
-    """A word, and what is left of it without its ending."""
+    """Return a word, and what is left of it without its ending."""
     stem = ENDINGS.sub("", word)
     return (word,) if stem == word else (word, stem, stem + "e", stem[:-1] if stem[-2:-1] == stem[-1:] else stem)

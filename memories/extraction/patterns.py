@@ -24,12 +24,12 @@ class Pattern:
 
 
 def pattern(predicate: str, lead: str, read: Reader, *, many: bool = False, plan: bool = False) -> Pattern:
-    """A pattern from the source of its regular expression; a space in it is any one space."""
+    """Return a pattern from the source of its regular expression; a space in it is any one space."""
     return Pattern(predicate, re.compile(lead.replace(" ", r"\s"), FLAGS), read, many, plan)
 
 
 def verbs(s: str) -> tuple[Pattern, ...]:
-    """What stands behind a subject, with the ending of the third person or without."""
+    """Return what stands behind a subject, with the ending of the third person or without."""
     es, have, live, move = ("es", "has", "lives", "moves") if s else ("", "have", "liv(?:e|ing)", "mov(?:e|ing)")
     pets = r"(?:dog|cat|puppy|kitten|rabbit|bunny|hamster|parrot|horse|tortoise|turtle|goldfish|snake|guinea pig|pet)"
     return (
@@ -98,7 +98,7 @@ FURTHER = {
 
 
 def _led_team(text: str, start: int, end: int) -> values.Span | None:
-    """What somebody leads, when an employer is named behind it: customer operations at Fjordline."""
+    """Return what somebody leads, when an employer is named behind it: customer operations at Fjordline."""
     before = start
     for number, (at, to) in enumerate(values.words(text, start, end, 6)):
         if text[at:to].lower() in {"at", "for"} and number:
@@ -150,7 +150,7 @@ PAST = listed("old previous former original initial earlier past ex late")
 
 
 def reader(noun: str) -> tuple[str, Reader] | None:
-    """The predicate of a noun (snake_case) and what reads its value; None when it makes no claim."""
+    """Return the predicate of a noun (snake_case) and what reads its value; None when it makes no claim."""
     first, _, rest = noun.partition("_")
     if first in PAST:
         return None

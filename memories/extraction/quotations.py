@@ -19,7 +19,7 @@ BRIEF = "'‘`"
 
 
 def foreign(text: str) -> bytearray:
-    """One byte for each character: 1 where it stands in a quotation, code or markup, else 0."""
+    """Return one byte for each character: 1 where it stands in a quotation, code or markup, else 0."""
     mask = bytearray(len(text))
     for start, end in _regions(text):
         mask[start:end] = b"\1" * (end - start)
@@ -66,7 +66,7 @@ def _quotations(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _opens(text: str, match: re.Match[str]) -> bool:
-    """Whether a mark can open a quotation; 27" and dogs' can't."""
+    """Return whether a mark can open a quotation; 27" and dogs' can't."""
     mark, before = match.group(), text[match.start() - 1 : match.start()]
     if mark[-1] in "”」』’":
         return False

@@ -115,7 +115,7 @@ def _is_name(text: str, start: int, end: int, *, shouts: bool) -> bool:
 
 
 def _whole_name(text: str, start: int, end: int, *, shouts: bool) -> tuple[frozenset[str], int]:
-    """The name that begins with a word, in lower case, and its end; initials have a stop behind them."""
+    """Return the name that begins with a word, in lower case, and its end; initials have a stop behind them."""
     words = [text[start:end]]
     while words[0][0].isupper() and not shouts and (more := MORE.match(text, end)):
         word = more[1]

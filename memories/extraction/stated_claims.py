@@ -23,12 +23,12 @@ class Reading:
     claims: Sequence[Extracted] = ()
 
     def statements_of(self, fragment: Fragment) -> list[Statement]:
-        """The statements; only the user takes back what stands."""
+        """Return the statements; only the user takes back what stands."""
         own = fragment.source in FROM_THE_USER
         return [replace(said, retracts=said.retracts and own) for said in self.statements]
 
     def claims_for(self, fragment: Fragment) -> list[ClaimDraft]:
-        """The claims; what the user said of themselves is believed as the fragment is, all else as an inference.
+        """Return the claims; what the user said of themselves is believed as the fragment is, all else as an inference.
 
         They replace others only where the registry says that there is one value. What somebody says of themselves comes
         first: of two that exclude each other the first one counts.

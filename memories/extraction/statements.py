@@ -68,7 +68,7 @@ class Who:
 
 
 def statements(sentence: Sentence) -> Iterator[FoundStatement]:
-    """The statements of a sentence, in its order."""
+    """Return the statements of a sentence, in its order."""
     last: FoundStatement | None = None
     for start in _starts(sentence):
         for found in _clause(sentence, start, last):
@@ -107,7 +107,7 @@ def _clause(sentence: Sentence, start: int, last: FoundStatement | None) -> Iter
 
 
 def _continues(text: str, end: int, start: int) -> bool:
-    """Whether nothing but "and" or "but" stands between a value and what follows."""
+    """Return whether nothing but "and" or "but" stands between a value and what follows."""
     return start - end <= LONGEST_LINK and bool(grammar.AGAIN.fullmatch(text[end:start].rstrip() + " "))
 
 
@@ -149,7 +149,7 @@ def _who(sentence: Sentence, start: int, end: int) -> Who | None:
 
 
 def _subject_name(text: str, start: int, end: int) -> Who | None:
-    """The user, or up to three capitalised words that can be a name."""
+    """Return the user, or up to three capitalised words that can be a name."""
     if match := grammar.THE_USER.match(text, start, end):
         return Who(USER, start, match.end())
     stop, at = None, start
@@ -186,7 +186,7 @@ def _possession(text: str, who: Who, end: int) -> Iterator[FoundStatement]:
 
 
 def _thing(sentence: Sentence, start: int, at: int, end: int) -> Iterator[FoundStatement]:
-    """The capital of France is Paris; the Lisbon trip budget is $900; the deadline is Friday."""
+    """Return the capital of France is Paris; the Lisbon trip budget is $900; the deadline is Friday."""
     text = sentence.text
     noun = grammar.OF_IT.match(text, at, end)
     whole = noun and grammar.FOR.match(text, noun.end(), end)
@@ -205,7 +205,7 @@ def _measured(name: str) -> bool:
 
 
 def snake(noun: str) -> str:
-    """A noun as a predicate: favourite_colour for "favorite color"."""
+    """Return a noun as a predicate: favourite_colour for "favorite color"."""
     plain = noun.lower().replace("'s", "").replace("favorite", "favourite")
     return "_".join(re.sub(r"\bcolor\b", "colour", plain).replace("-", " ").split())
 
@@ -257,12 +257,12 @@ def _read(text: str, who: Who, table: tuple[Pattern, ...], verb: re.Match[str], 
 
 
 def _weakly(verb: re.Match[str]) -> bool:
-    """Whether "I would like" or "I used to love" says nothing of what somebody likes."""
+    """Return whether "I would like" or "I used to love" says nothing of what somebody likes."""
     return bool(verb["unsure"]) or "used" in (verb["not"] or "").lower()
 
 
 def _listed(text: str, pattern: Pattern, first: FoundStatement, end: int) -> Iterator[FoundStatement]:
-    """The other values of a list: peanuts, shellfish and soy."""
+    """Return the other values of a list: peanuts, shellfish and soy."""
     at = first.value[1]
     for _ in range(LONGEST_LIST):
         link = grammar.LIST.match(text, at, end)
@@ -276,7 +276,7 @@ def _listed(text: str, pattern: Pattern, first: FoundStatement, end: int) -> Ite
 
 
 def _further(text: str, found: FoundStatement, end: int) -> Iterator[FoundStatement]:
-    """The employer behind a role, the role behind an employer."""
+    """Return the employer behind a role, the role behind an employer."""
     further = patterns.FURTHER.get(found.predicate)
     lead = further and further.lead.match(text, found.value[1], end)
     value = further.read(text, lead.end(), end) if further and lead else None

@@ -59,7 +59,7 @@ LANGUAGES = word_list(__file__, "languages")
 
 
 def words(text: str, start: int, end: int, most: int) -> list[Span]:
-    """The words from a place on that are a space apart; at most so many."""
+    """Return the words from a place on that are a space apart; at most so many."""
     found: list[Span] = []
     while len(found) < most and (word := WORD.match(text, start, end)):
         found.append(word.span())
@@ -71,7 +71,7 @@ def words(text: str, start: int, end: int, most: int) -> list[Span]:
 
 
 def whole(pattern: re.Pattern[str], group: int = 0) -> Reader:
-    """A reader of what a pattern matches."""
+    """Return a reader of what a pattern matches."""
 
     def read(text: str, start: int, end: int) -> Span | None:
         match = pattern.match(text, start, end)
@@ -81,7 +81,7 @@ def whole(pattern: re.Pattern[str], group: int = 0) -> Reader:
 
 
 def capitals(text: str, start: int, end: int, most: int = 4, joiners: frozenset[str] = PARTICLES) -> Span | None:
-    """A run of capitalised words, with particles between them."""
+    """Return a run of capitalised words, with particles between them."""
     stop = None
     for at, to in words(text, start, end, most + 2):
         word = text[at:to]
@@ -95,7 +95,7 @@ def capitals(text: str, start: int, end: int, most: int = 4, joiners: frozenset[
 
 
 def lowly(text: str, start: int, end: int) -> Span | None:
-    """A name in lower case: one on the lists, or up to three words in a text that has no capitals."""
+    """Return a name in lower case: one on the lists, or up to three words in a text that has no capitals."""
     spans = words(text, start, end, 3)
     for length in range(len(spans), 0, -1):
         if text[start : spans[length - 1][1]].lower() in KNOWN:
@@ -141,7 +141,7 @@ def person(text: str, start: int, end: int) -> Span | None:
 
 
 def introduced(text: str, start: int, end: int) -> Span | None:
-    """A name behind "I'm", which needs evidence: a known given name and nothing behind it."""
+    """Return a name behind "I'm", which needs evidence: a known given name and nothing behind it."""
     span = person(text, start, end)
     if span is None or not EDGE.match(text, span[1], end) or not text[start].isupper():
         return None
@@ -149,7 +149,7 @@ def introduced(text: str, start: int, end: int) -> Span | None:
 
 
 def thing(text: str, start: int, end: int, most: int = 7) -> Span | None:
-    """A few words up to the end of the clause; "jazz and blues" is one thing, "jazz and I hate opera" is not."""
+    """Return a few words up to the end of the clause; "jazz and blues" is one thing, "jazz and I hate opera" is not."""
     quoted = QUOTED.match(text, start, end)
     if quoted:
         return quoted.span(1)
@@ -169,13 +169,13 @@ def thing(text: str, start: int, end: int, most: int = 7) -> Span | None:
 
 
 def _pairs(text: str, word: Span, end: int) -> bool:
-    """Whether the one word behind "and" belongs to the thing before it."""
+    """Return whether the one word behind "and" belongs to the thing before it."""
     lower = text[word[0] : word[1]].lower()
     return lower not in OPENERS and "'" not in lower and bool(EDGE.match(text, word[1], end))
 
 
 def liked(text: str, start: int, end: int) -> Span | None:
-    """What somebody likes, owns or prefers; no pronouns, no "the idea", no "to think that"."""
+    """Return what somebody likes, owns or prefers; no pronouns, no "the idea", no "to think that"."""
     deed = re.compile(r"to\s", FLAGS).match(text, start, end)
     article = re.compile(r"(?:an?|the(?=\s(?-i:[A-Z])))\s", FLAGS).match(text, start, end)
     begin = (deed or article or re.compile("").match(text, start)).end()  # type: ignore[union-attr]
@@ -188,7 +188,7 @@ def liked(text: str, start: int, end: int) -> Span | None:
 
 
 def role(text: str, start: int, end: int) -> Span | None:
-    """An occupation, up to its head: a senior data engineer; the CEO."""
+    """Return an occupation, up to its head: a senior data engineer; the CEO."""
     article = re.compile(r"(?:an?|the)\s(?:(?:retired|former)\s)?", FLAGS).match(text, start, end)
     begin = article.end() if article else start
     if article and re.search("retired|former", article.group(), FLAGS):
@@ -203,7 +203,7 @@ def role(text: str, start: int, end: int) -> Span | None:
 
 
 def named(text: str, start: int, end: int) -> Span | None:
-    """A value that shows what it is: in quotes, a name, a number, an address; nothing behind it."""
+    """Return a value that shows what it is: in quotes, a name, a number, an address; nothing behind it."""
     quoted = QUOTED.match(text, start, end)
     if quoted:
         return quoted.span(1)
@@ -227,7 +227,7 @@ def language(text: str, start: int, end: int) -> Span | None:
 
 
 def allergen(text: str, start: int, end: int) -> Span | None:
-    """One thing of a list: peanuts; tree nuts."""
+    """Return one thing of a list: peanuts; tree nuts."""
     stop = None
     for at, to in words(text, start, end, 3):
         if text[at:to].lower() in STOP:

@@ -72,7 +72,7 @@ class Conversation:
         return sign.silent
 
     def ask(self, instruction: str, work: dict[str, Any]) -> dict[str, Any] | None:
-        """The JSON object that the model answers to a work order; None with `why`. Raises InsideTransaction."""
+        """Return the JSON object that the model answers to a work order; None with `why`. Raise InsideTransaction."""
         if self._sidecar is None:
             self.why = NO_SIDECAR
             return None
@@ -109,7 +109,7 @@ class Conversation:
         self.calls.append(row)
 
     def _lock_memories(self) -> bool:
-        """Whether all memories are still there; nobody forgets them before the row is written."""
+        """Return whether all memories are still there; nobody forgets them before the row is written."""
         if not self._about:
             return True
         sql = "SELECT id FROM memories_fragment WHERE project_id = %s AND id = ANY (%s) ORDER BY id FOR SHARE"
@@ -119,7 +119,7 @@ class Conversation:
 
 
 def lineage(calls: list[LlmCall], judge: str) -> dict[str, Any]:
-    """What a memory says in `extra` of the calls that it came of, and of who let it pass.
+    """Return what a memory says in `extra` of the calls that it came of, and of who let it pass.
 
     The hashes stay with the calls, and go with them when a text that went in is forgotten.
     """
@@ -127,7 +127,7 @@ def lineage(calls: list[LlmCall], judge: str) -> dict[str, Any]:
 
 
 def expire_calls(principal: Principal, *, now: datetime.datetime) -> int:
-    """Deletes the project's calls that are older than LLM_CALL_DAYS; 0 keeps them all. Answers how many."""
+    """Delete the project's calls that are older than LLM_CALL_DAYS; 0 keeps them all. Answers how many."""
     if not settings.LLM_CALL_DAYS:
         return 0
     before = now - datetime.timedelta(days=settings.LLM_CALL_DAYS)

@@ -54,7 +54,7 @@ class _Batch:
 
 
 def read_pending(principal: Principal, *, now: datetime.datetime) -> int:
-    """Reads up to BATCH waiting texts of one owner and namespace; how many were dealt with, 0 when none was.
+    """Read up to BATCH waiting texts of one owner and namespace; how many were dealt with, 0 when none was.
 
     An absent model loses nothing: texts wait until it is there again. No transaction may be open.
     """
@@ -115,7 +115,7 @@ def _claims(body: Mapping[str, Any] | None) -> list[dict[str, Any]] | None:
 
 
 def _by_text(found: Sequence[dict[str, Any]], texts: Sequence[Fragment]) -> list[tuple[Fragment, dict[str, Any]]]:
-    """The claims about each text, as many as it may have; what is about none is nobody's."""
+    """Return the claims about each text, as many as it may have; what is about none is nobody's."""
     text: dict[int, list[dict[str, Any]]] = {}
     for claim in found:
         n = claim.get("n")
@@ -132,7 +132,7 @@ def _admit_claims(
     *,
     now: datetime.datetime,
 ) -> None:
-    """Judges each claim and lets the allowed ones pass the gate; all are recorded."""
+    """Judge each claim and let the allowed ones pass the gate; all are recorded."""
     entries = [_judge_claims(principal, batch, row, body, talk.calls, now=now) for row, body in found]
     told = list(zip(range(len(entries)), (row for row, _ in found), strict=True))
     for row, group in groupby(told, key=itemgetter(1)):
@@ -176,7 +176,7 @@ def _enter(
     *,
     now: datetime.datetime,
 ) -> bool:
-    """Takes a text's claims through the gate if they have no other effect than they may; False when not."""
+    """Take a text's claims through the gate if they have no other effect than they may; False when not."""
     try:
         claims = [ReadClaim.model_validate(body) for body in bodies]
     except ValidationError:  # whoever judges may be less strict than the gate has to be
@@ -207,7 +207,7 @@ def _finish(principal: Principal, batch: _Batch, *, now: datetime.datetime) -> i
 
 
 def _postpone(principal: Principal, batch: _Batch, *, now: datetime.datetime, seconds: float) -> None:
-    """Lets them wait; not all workers come back at once."""
+    """Let them wait; not all workers come back at once."""
     pause = datetime.timedelta(seconds=seconds * random.uniform(0.8, 1.2))
     with access.enter(principal, why="read"):
         mine = PendingReading.objects.within(principal.project_id).filter(id__in=[row.id for row in batch.waiting])

@@ -27,9 +27,9 @@ def decide(
     now: datetime.datetime,
     seen: Sequence[int] | None = None,
 ) -> Proposal:
-    """Accepts or dismisses a supersession that waits. What is dismissed is not proposed again.
+    """Accept or dismiss a supersession that waits. What is dismissed is not proposed again.
 
-    `seen` are the revisions of the older and the newer memory that were read. Raises NotFound, NotPermitted,
+    `seen` are the revisions of the older and the newer memory that were read. Raise NotFound, NotPermitted,
     AlreadyResolved when it waits no more, NotApplicable when one of the memories does not stand as it did,
     StaleRevision when one was changed since it was read; nothing changes then.
     """
@@ -50,9 +50,9 @@ def decide(
 
 
 def undo(principal: Principal, proposal_id: uuid.UUID, *, now: datetime.datetime) -> Proposal:
-    """Takes a decision back: both memories are as before it, and the proposal waits again.
+    """Take a decision back: both memories are as before it, and the proposal waits again.
 
-    Raises NotFound, NotPermitted, CannotUndo with what stands in the way; nothing changes then.
+    Raise NotFound, NotPermitted, CannotUndo with what stands in the way; nothing changes then.
     """
     with access.enter(principal, why="undo"):
         row = _lock_proposal(principal, proposal_id)
@@ -70,7 +70,7 @@ def undo(principal: Principal, proposal_id: uuid.UUID, *, now: datetime.datetime
 
 
 def _lock_proposal(principal: Principal, proposal_id: uuid.UUID) -> Proposal:
-    """The proposal and its namespace, locked. Raises NotFound, NotPermitted."""
+    """Return the proposal and its namespace, locked. Raise NotFound, NotPermitted."""
     rows = Proposal.objects.within(principal.project_id).select_related("namespace")
     row: Proposal | None = rows.filter(id=proposal_id, namespace__in=access.readable_scopes(principal)).first()
     if row is None:
@@ -86,7 +86,7 @@ def _lock_proposal(principal: Principal, proposal_id: uuid.UUID) -> Proposal:
 
 
 def _sides(principal: Principal, row: Proposal, *, refused: type[Exception]) -> Sides:
-    """The older and the newer memory, held. Raises NotPermitted, and `refused` when one is gone."""
+    """Return the older and the newer memory, held. Raise NotPermitted, and `refused` when one is gone."""
     held = Fragment.objects.within(row.project_id).select_for_update(no_key=True, of=("self",)).order_by("id")
     sides = {side.id: side for side in held.filter(id__in=row.about)}
     if len(sides) < 2:
@@ -115,7 +115,7 @@ def _refuse_unfit(older: Fragment, newer: Fragment) -> None:
 
 
 def _note(row: Proposal, **words: Any) -> None:
-    """Writes down what was decided, by whom and when; what is undecided waits."""
+    """Write down what was decided, by whom and when; what is undecided waits."""
     for name, value in words.items():
         setattr(row, name, value)
     row.waiting = not row.decision

@@ -33,12 +33,12 @@ SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[^\W\d_a-z])|\n")
 
 
 def destroys(parts: Iterable[str]) -> bool:
-    """Whether one of these steps or sentences, by itself, tells to destroy something that is kept."""
+    """Return whether one of these steps or sentences, by itself, tells to destroy something that is kept."""
     return any(_destroys(_plain(part)) for part in parts)
 
 
 def sentences(text: str) -> list[str]:
-    """A text's sentences; an abbreviation in the middle of one ends none."""
+    """Return a text's sentences; an abbreviation in the middle of one ends none."""
     return SENTENCE.split(text)
 
 

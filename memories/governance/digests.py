@@ -43,14 +43,14 @@ class Summary:
 
 
 def has_model() -> bool:
-    """Whether a language model is there to be asked, and somebody to judge what it says."""
+    """Return whether a language model is there to be asked, and somebody to judge what it says."""
     return current_sidecar() is not None and not is_shut()
 
 
 def summarise(
     principal: Principal, namespace: Namespace, members: Sequence[Fragment], *, now: datetime.datetime
 ) -> Summary:
-    """One text for these memories of a namespace. No transaction may be open. Raises NoDigest; all is recorded."""
+    """One text for these memories of a namespace. No transaction may be open. Raise NoDigest; all is recorded."""
     about = [row.id for row in members]
     talk = Conversation(principal, namespace=namespace, purpose=ProposalKind.DIGEST, now=now, about=about)
     ruling, body = SKIPPED, None

@@ -58,13 +58,13 @@ class Pair:
 
 
 def check_evolving(options: Options) -> None:
-    """Raises BadOptions: there are none."""
+    """Raise BadOptions: there are none."""
     for name in sorted(options):
         raise BadOptions(name, "This option is not known.")
 
 
 def find_contradictions(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
-    """Looks at pairs of similar texts that changed since the last run; what contradicts is proposed, never done.
+    """Look at pairs of similar texts that changed since the last run; what contradicts is proposed, never done.
 
     A model that is away ends the run: the next one goes on from there. A pair that it can't answer is passed over.
     """
@@ -97,7 +97,7 @@ def find_contradictions(principal: Principal, operation: Operation, progress: Pr
 
 
 def _last(operation: Operation) -> list[str]:
-    """Where the last run of the namespace ended. The order of changes is this database's own."""
+    """Return where the last run of the namespace ended. The order of changes is this database's own."""
     with access.enter(access.system_principal(operation.project), why="evolve"):
         rows = Operation.objects.within(operation.project_id).filter(kind=KIND, namespace=operation.namespace)
         rows = rows.filter(state=OperationState.SUCCEEDED, report__after__isnull=False).exclude(id=operation.id)
@@ -116,7 +116,7 @@ def _next(namespace: Namespace, principal: Principal, after: Sequence[str], *, u
 def _judge_pairs(
     principal: Principal, namespace: Namespace, pairs: Sequence[Pair], *, now: datetime.datetime
 ) -> tuple[list[ProposalEntry], str]:
-    """What the model says of these pairs, judged; and why the run ends here, if it does."""
+    """Return what the model says of these pairs, judged; and why the run ends here, if it does."""
     kind = ProposalKind.SUPERSESSION
     if is_shut():
         return [ProposalEntry(kind, TASK, SKIPPED)], "no_reduction_client"
@@ -143,7 +143,7 @@ def _judge_pairs(
 def _in_parts(
     principal: Principal, namespace: Namespace, pairs: Sequence[Pair], entry: ProposalEntry, *, now: datetime.datetime
 ) -> tuple[list[ProposalEntry], str]:
-    """The model is there and gives nothing of use: halves are asked, until one pair is given up alone."""
+    """Return the model is there and gives nothing of use: halves are asked, until one pair is given up alone."""
     if len(pairs) == 1:
         return [entry], ""
     entries = [entry]
@@ -164,7 +164,7 @@ def _entry(
     *,
     now: datetime.datetime,
 ) -> ProposalEntry | None:
-    """The proposal that the newer text outdates the older one; None when it was made already, or denied."""
+    """Return the proposal that the newer text outdates the older one; None when it was made already, or denied."""
     fits = _fits(body)
     if fits and not body["contradicts"]:
         return None

@@ -13,7 +13,7 @@ NAMESPACE_OF_IDS = uuid.UUID("7f3fbb52-4a0d-4f6e-9a1e-0d2f3ac0c9d1")
 
 
 def check_impasse(options: Options) -> None:
-    """Raises BadOptions unless a task is named."""
+    """Raise BadOptions unless a task is named."""
     try:
         uuid.UUID(options["task"])
     except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -21,7 +21,7 @@ def check_impasse(options: Options) -> None:
 
 
 def propose_way_out(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
-    """Asks for a proposal and concludes it; begun again after its end it has nothing to do."""
+    """Ask for a proposal and concludes it; begun again after its end it has nothing to do."""
     proposal_id = uuid.uuid5(NAMESPACE_OF_IDS, str(operation.id))
     with access.enter(principal, why="proposal"):
         done = Proposal.objects.within(principal.project_id).filter(id=proposal_id).first()

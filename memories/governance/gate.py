@@ -35,12 +35,12 @@ SKIPPED = ReductionRuling(ProposalOutcome.SKIPPED, ("no reduction client is boun
 
 
 def empty_outcome(why: str) -> ReductionRuling:
-    """The model gave nothing that could be judged."""
+    """Return the model gave nothing that could be judged."""
     return ReductionRuling(ProposalOutcome.NULL, (why,))
 
 
 def judge() -> ReductionClient | None:
-    """Who is bound to judge, or None."""
+    """Return who is bound to judge, or None."""
     return _load_judge(settings.REDUCTION_CLIENT) if settings.REDUCTION_CLIENT else None
 
 
@@ -50,7 +50,7 @@ class NoJudge(Exception):
 
 @cache
 def _load_judge(path: str) -> ReductionClient:
-    """Raises NoJudge."""
+    """Raise NoJudge."""
     try:
         client: ReductionClient = import_string(path)()
     except Exception as error:  # it is somebody else's class
@@ -61,7 +61,7 @@ def _load_judge(path: str) -> ReductionClient:
 
 
 def judge_name() -> str | None:
-    """Who is bound to judge; None when nobody is, or the one that is named can't be made."""
+    """Return who is bound to judge; None when nobody is, or the one that is named can't be made."""
     try:
         found = judge()
     except NoJudge:
@@ -70,12 +70,12 @@ def judge_name() -> str | None:
 
 
 def is_shut() -> bool:
-    """Whether no model may be asked: nobody is bound to judge, and it is not advisory mode."""
+    """Return whether no model may be asked: nobody is bound to judge, and it is not advisory mode."""
     return not settings.REDUCTION_CLIENT and not settings.ADVISORY_MODE
 
 
 def judge_proposal(candidate: ProposalCandidate) -> ReductionRuling:
-    """The judgement on a proposal. Whatever goes wrong in judging blocks it."""
+    """Return the judgement on a proposal. Whatever goes wrong in judging blocks it."""
     if not settings.REDUCTION_CLIENT:
         return ReductionRuling(ProposalOutcome.ADVISORY_ONLY if settings.ADVISORY_MODE else ProposalOutcome.SKIPPED)
     name = settings.REDUCTION_CLIENT
@@ -93,7 +93,7 @@ def judge_proposal(candidate: ProposalCandidate) -> ReductionRuling:
 
 @register
 def check_judge(app_configs: Any, **_: Any) -> list[CheckMessage]:
-    """A judge that can't be made is told at start."""
+    """Return a judge that can't be made is told at start."""
     try:
         judge()
     except NoJudge as error:

@@ -57,6 +57,6 @@ def _names(summary: str, stems: set[str], whole: set[str]) -> bool:
 
 
 def _content(text: str) -> set[str]:
-    """The beginnings of the words that say something, and numbers."""
+    """Return the beginnings of the words that say something, and numbers."""
     words = (word.casefold() for word in WORD.findall(text))
     return {word[:STEM] for word in words if word.isdigit() or (len(word) > 2 and word not in STOPWORDS)}

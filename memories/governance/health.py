@@ -25,7 +25,7 @@ class Checked:
 
 
 def has_sidecar() -> bool:
-    """Whether the settings name a language model."""
+    """Return whether the settings name a language model."""
     return current_sidecar() is not None
 
 
@@ -39,7 +39,7 @@ def sidecar_state() -> tuple[bool, str]:
 
 
 def check_sidecar(principal: Principal, *, now: datetime.datetime) -> Checked:
-    """Asks the model for a sign of life. No transaction may be open."""
+    """Ask the model for a sign of life. No transaction may be open."""
     talk = Conversation(principal, namespace=None, purpose="check", now=now)
     found = talk.ask(*ALIVE)
     return Checked(found is not None, talk.why, talk.calls[-1] if talk.calls else None)
@@ -47,7 +47,7 @@ def check_sidecar(principal: Principal, *, now: datetime.datetime) -> Checked:
 
 @register
 def check_setting(app_configs: Any, **_: Any) -> list[CheckMessage]:
-    """A deprecated name is told at start."""
+    """Return a deprecated name is told at start."""
     if settings.SIDECAR_SETTING != "OLLAMA_HOST":
         return []
     return [Warning("OLLAMA_HOST is deprecated.", hint="Rename it: LLM_SIDECAR_URL.", id="novamem.W001")]

@@ -35,7 +35,7 @@ class ProposalEntry:
 def record(
     principal: Principal, namespace: Namespace, entries: Sequence[ProposalEntry], *, now: datetime.datetime
 ) -> list[Proposal]:
-    """Keeps them, and lets go of what is beyond the bounds."""
+    """Keep them, and lets go of what is beyond the bounds."""
     with access.enter(principal, why="proposal"):
         known = Fragment.objects.within(principal.project_id).filter(id__in={i for e in entries for i in e.about})
         there = set(known.values_list("id", flat=True))  # what was forgotten meanwhile is not spoken of
@@ -70,13 +70,13 @@ def _row(principal: Principal, namespace: Namespace, entry: ProposalEntry, *, no
 
 
 def trim(principal: Principal, *, now: datetime.datetime) -> int:
-    """Lets go of what is beyond the bounds; how many."""
+    """Let go of what is beyond the bounds; how many."""
     with access.enter(principal, why="retention"):
         return Proposal.objects.trim(principal.project_id, now=now)
 
 
 def size(namespaces: Sequence[Namespace], *, project_id: uuid.UUID, now: datetime.datetime) -> dict[str, int]:
-    """How many entries of how many tasks are kept. To be asked inside `access.enter`."""
+    """Return how many entries of how many tasks are kept. To be asked inside `access.enter`."""
     rows = Proposal.objects.within(project_id).filter(namespace__in=namespaces).lasting(now=now)
     tasks = rows.values("namespace", "task_id").annotate(entries=Count("id")).order_by()
     counts = [row["entries"] for row in tasks]

@@ -46,5 +46,5 @@ class ReductionClient(Protocol):
     name: str
 
     def reduce(self, candidate: ProposalCandidate) -> Reduction:
-        """Whether the proposal may change memory or behaviour. No transaction is open."""
+        """Return whether the proposal may change memory or behaviour. No transaction is open."""
         ...

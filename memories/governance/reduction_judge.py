@@ -81,7 +81,7 @@ def _supersession(candidate: ProposalCandidate) -> Reduction:
 
 
 def claim_draft(claim: ReadClaim, fragment: Fragment) -> ClaimDraft:
-    """The claim that a model read: never believed more than its fragment, and at most as an inference.
+    """Return the claim that a model read: never believed more than its fragment, and at most as an inference.
 
     It replaces others only where the registry says that there is one value.
     """
@@ -91,7 +91,7 @@ def claim_draft(claim: ReadClaim, fragment: Fragment) -> ClaimDraft:
 
 
 def refusal(finding: Reassessment, fragment: Fragment) -> str:
-    """Why a claim may not enter that would have this effect; empty when it may.
+    """Return why a claim may not enter that would have this effect; empty when it may.
 
     It may stand, and replace what is of no more authority: the claim and the whole memory. It takes nothing away from
     its own fragment.
@@ -102,13 +102,13 @@ def refusal(finding: Reassessment, fragment: Fragment) -> str:
 
 
 def strongest(project_id: uuid.UUID, ids: Sequence[uuid.UUID]) -> int:
-    """The highest authority among these fragments; 0 for none. To be asked inside `access.enter`."""
+    """Return the highest authority among these fragments; 0 for none. To be asked inside `access.enter`."""
     rows = Fragment.objects.within(project_id).filter(id__in=ids)
     return max(rows.values_list("authority", flat=True), default=0)
 
 
 def _agrees(candidate: ProposalCandidate, text: str) -> bool:
-    """Whether a text, as an inference, contradicts nothing of more authority."""
+    """Return whether a text, as an inference, contradicts nothing of more authority."""
     said = certain_claims(text, {})
     if not said:
         return True

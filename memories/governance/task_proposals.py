@@ -47,7 +47,7 @@ class OptionProposer(Protocol):
     """Works out how to go about a task."""
 
     def propose(self, situation: Situation, ask: Asker) -> dict[str, Any] | None:
-        """The option as the model words it, unchecked; None when it has none."""
+        """Return the option as the model words it, unchecked; None when it has none."""
         ...
 
 
@@ -86,7 +86,7 @@ def ask_and_judge(
     proposer: OptionProposer | None = None,
     proposal_id: uuid.UUID | None = None,
 ) -> Considered:
-    """Asks the model and judges what it says. No transaction may be open. Raises NotFound, NotPermitted."""
+    """Ask the model and judge what it says. No transaction may be open. Raise NotFound, NotPermitted."""
     principal.require(Verb.ADMIN)
     if not FORM.fullmatch(namespace) or not principal.covers(namespace):
         raise NotFound(f"namespace {namespace}")
@@ -119,7 +119,7 @@ def _ask_model(talk: Conversation, stage: str, work: dict[str, Any]) -> dict[str
 
 
 def _draft(namespace: str, option: ProposalOption, entry: ProposalEntry) -> Draft:
-    """The memory of an option: how to do it, with the calls that it came of."""
+    """Return the memory of an option: how to do it, with the calls that it came of."""
     steps = " ".join(f"{n}. {step}" for n, step in enumerate(option.steps, start=1))
     return Draft(
         namespace=namespace,
@@ -135,7 +135,7 @@ def _draft(namespace: str, option: ProposalOption, entry: ProposalEntry) -> Draf
 
 
 def store_outcome(principal: Principal, considered: Considered, *, now: datetime.datetime) -> Proposal:
-    """Stores what was considered: an entry of the history and, when it was allowed, the memory."""
+    """Store what was considered: an entry of the history and, when it was allowed, the memory."""
     principal.require(Verb.ADMIN)
     # The memory is what a proposal becomes: who may propose needs no further right for it.
     writer = replace(principal, verbs=principal.verbs | {Verb.WRITE})

@@ -55,7 +55,7 @@ def capture(
     receipt_id: uuid.UUID | None,
     now: datetime.datetime,
 ) -> Exchange | None:
-    """Writes down what was said, for a worker; None when nobody said anything. Raises NotFound, NotPermitted."""
+    """Write down what was said, for a worker; None when nobody said anything. Raise NotFound, NotPermitted."""
     principal.require("write")
     if principal.key_id is None:
         raise NotPermitted("only a key's chats are captured")
@@ -83,7 +83,7 @@ def capture(
 
 
 def ingest_exchanges(principal: Principal, *, now: datetime.datetime, limit: int = BATCH) -> int:
-    """Makes memories of up to `limit` waiting exchanges of the project; answers how many it took up.
+    """Make memories of up to `limit` waiting exchanges of the project; answer how many it took up.
 
     What fails is tried again with growing pauses, and given up after ATTEMPTS.
     """
@@ -124,7 +124,7 @@ def _ingest(row: Exchange, *, now: datetime.datetime) -> None:
 
 
 def _handed_out(row: Exchange) -> HandedOut:
-    """What the namespace's own memory gave to the model for this answer; nothing once the receipt is gone.
+    """Return what the namespace's own memory gave to the model for this answer; nothing once the receipt is gone.
 
     What other namespaces hold is not known here by that: whoever says it here says it for the first time.
     """
@@ -145,7 +145,7 @@ def _said_before(row: Exchange, turn: CapturedTurn) -> str | None:
 
 
 def _without_handed_out(speaker: Principal, turn: CapturedTurn, handed_out: HandedOut) -> str:
-    """What the turn says beyond the memories that were handed out.
+    """Return what the turn says beyond the memories that were handed out.
 
     Users are taken whole, or not at all where they repeat a memory word by word: the same words in another order are an
     update. What a user or a tool says again with more authority than the memory had is a confirmation.

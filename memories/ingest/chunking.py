@@ -34,13 +34,13 @@ EXCUSES = (
 
 
 def clean(text: str) -> str:
-    """The text as it is kept: line ends are "\\n", what can't be stored or shown is gone, no space around it."""
+    """Return the text as it is kept: line ends are "\\n", what can't be stored or shown is gone, no space around it."""
     text = LINE_END.sub("\n", text)
     return SURROGATE.sub("\ufffd", UNKEEPABLE.sub("", text)).strip()
 
 
 def skip_reason(text: str, *, role: str) -> str | None:
-    """Why a message isn't kept: `empty`, `too_short`, for an assistant `error`, `apology`, `refusal`; else None.
+    """Return why a message isn't kept: `empty`, `too_short`, for an assistant `error`, `apology`, `refusal`; else None.
 
     Characters are counted after cleaning.
     """
@@ -55,7 +55,7 @@ def skip_reason(text: str, *, role: str) -> str | None:
 
 
 def split(text: str, *, limit: int = LIMIT) -> list[str]:
-    """The cleaned text in ordered pieces of 1 to `limit` characters; [] for nothing but white space.
+    """Return the cleaned text in ordered pieces of 1 to `limit` characters; [] for nothing but white space.
 
     A text within the limit stays whole. A longer one is cut at Markdown headings, and sections beyond the limit at
     paragraphs, lines, sentences, words, characters, the best of these that is in reach. Only white space is lost.
@@ -78,7 +78,7 @@ def placed(text: str, *, limit: int = LIMIT) -> list[tuple[int, str]]:
 
 
 def _sections(text: str, *, least: int) -> Iterator[str]:
-    """The text cut before its headings; sections of less than `least` characters stay with a neighbour."""
+    """Return the text cut before its headings; sections of less than `least` characters stay with a neighbour."""
     start, offset, fenced = 0, 0, False
     for line in text.splitlines(keepends=True):
         fenced ^= bool(FENCE.match(line))
@@ -90,7 +90,7 @@ def _sections(text: str, *, least: int) -> Iterator[str]:
 
 
 def _pieces(text: str, limit: int) -> Iterator[str]:
-    """The text cut by length, each time at the best place in reach."""
+    """Return the text cut by length, each time at the best place in reach."""
     start = 0
     while (left := len(text) - start) > limit:
         # A last piece too short to be kept by itself gets some of the one before.
@@ -104,7 +104,7 @@ def _pieces(text: str, limit: int) -> Iterator[str]:
 
 
 def _chunk_end(window: str) -> int:
-    """How much of the window to take: all but one character, unless that one is white space."""
+    """Return how much of the window to take: all but one character, unless that one is white space."""
     for cut in CUTS:
         if places := [match.end() for match in cut.finditer(window, len(window) // 4)]:
             return places[-1]
@@ -112,7 +112,7 @@ def _chunk_end(window: str) -> int:
 
 
 def _between_letters(window: str) -> int:
-    """The last place in the window that doesn't tear a letter and its marks, or an emoji, apart."""
+    """Return the last place in the window that doesn't tear a letter and its marks, or an emoji, apart."""
     last = len(window) - 1
     for end in range(last, max(0, last - CLUSTER), -1):
         if not _joined(window[:end], window[end]):

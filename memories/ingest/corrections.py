@@ -25,7 +25,7 @@ def correct(
     value: str,
     now: datetime.datetime,
 ) -> PendingConflict:
-    """Settles a conflict for what was typed; the challenger is archived as it was written.
+    """Settle a conflict for what was typed; the challenger is archived as it was written.
 
     What changes neither text nor value only accepts it. Raises as `resolve`, and NotApplicable without a challenger.
     """

@@ -23,7 +23,7 @@ FIRST_PAUSE, LONGEST_PAUSE = datetime.timedelta(seconds=10), datetime.timedelta(
 def embed_pending(
     principal: Principal, *, now: datetime.datetime, limit: int = BATCH, model: EmbeddingModel | None = None
 ) -> tuple[int, int]:
-    """Embeds up to `limit` fragments of the project that wait for the model, by default the active; (embedded, failed).
+    """Embed up to `limit` fragments of the project that wait for the model, by default the active; (embedded, failed).
 
     What failed before comes in ever smaller groups, so that one text that can't be embedded holds up no others.
     """
@@ -79,13 +79,13 @@ def _write(
 
 
 def _to_embed(principal: Principal, fragments: list[Fragment]) -> dict[uuid.UUID, str]:
-    """What was said; of a compacted memory whose copy has expired, what is left of it."""
+    """Return what was said; of a compacted memory whose copy has expired, what is left of it."""
     said = Archive.objects.within(principal.project_id).said(fragments)
     return {row.id: said[row.id] or row.content for row in fragments}
 
 
 def queue_reading(admissions: Sequence[Admission]) -> None:
-    """Lets what claims nothing yet wait for a language model to read it, if there is one; in the open transaction."""
+    """Let what claims nothing yet wait for a language model to read it, if there is one; in the open transaction."""
     if not admissions or current_sidecar() is None:
         return
     rows = [one.fragment for one in admissions if not one.deduplicated and one.fragment.status == Status.ACTIVE]

@@ -17,7 +17,7 @@ from memories.models.enums import STANDING, SourceClass
 def find_previous(
     principal: Principal, *, namespace: str, source_type: str, source_id: str, own: bool = False, **more: str
 ) -> Fragment | None:
-    """The newest standing fragment of a source, or None; with `own` of those that the principal's owner wrote.
+    """Return the newest standing fragment of a source, or None; with `own` of those that the principal's owner wrote.
 
     `more` are fields that it must have besides.
 
@@ -33,9 +33,9 @@ def find_previous(
 
 
 def store_events(principal: Principal, prepared: Prepared, *, now: datetime.datetime) -> list[Admission | None]:
-    """Stores what events tell, in order; what the same source told before gets the new text; None what was forgotten.
+    """Store what events tell, in order; what the same source told before gets the new text; None what was forgotten.
 
-    Raises NotFound, CeilingExceeded, NotPermitted; nothing is stored then.
+    Raise NotFound, CeilingExceeded, NotPermitted; nothing is stored then.
     """
     principal.require("write")
     with access.enter(principal, why="event"):
@@ -66,13 +66,13 @@ def _store_one(principal: Principal, prepared: Prepared, place: int, *, now: dat
 
 
 def _former(principal: Principal, draft: Draft) -> Fragment | None:
-    """What its writer told before under the draft's key; without one, of its source."""
+    """Return what its writer told before under the draft's key; without one, of its source."""
     told = {"namespace": draft.namespace, "source_type": draft.source_type, "source_id": draft.source_id}
     return find_previous(principal, **told, own=True, **({"key": draft.key} if draft.key else {}))
 
 
 def _changes(former: Fragment, draft: Draft) -> dict[str, object]:
-    """What an event tells otherwise than the last time."""
+    """Return what an event tells otherwise than the last time."""
     text: dict[str, object] = {"content": draft.content, "outcome": draft.outcome, "extra": draft.extra}
     text |= {"event_at": draft.event_at, "tags": list(dict.fromkeys([*draft.tags, former.agent_id]))}
     return {name: value for name, value in text.items() if value != getattr(former, name)}

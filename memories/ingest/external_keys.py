@@ -119,5 +119,5 @@ def replace(
 
 
 def _claim_words(drafts: Sequence[ClaimDraft]) -> list[tuple[object, ...]]:
-    """What claims say, however they are kept."""
+    """Return what claims say, however they are kept."""
     return [(d.subject, d.predicate, d.value, d.scope, d.session_id, d.valid_from, d.valid_until) for d in drafts]

@@ -27,9 +27,9 @@ class UnreadableFile(Exception):
 
 
 def read(path: Path) -> Iterator[Message]:
-    """The messages of a file, in order, in the format that its suffix or, failing that, its content shows.
+    """Return the messages of a file, in order, in the format that its suffix or, failing that, its content shows.
 
-    Raises UnreadableFile, at the latest when the iteration reaches the place.
+    Raise UnreadableFile, at the latest when the iteration reaches the place.
     """
     try:
         text = _text(path)
@@ -93,7 +93,7 @@ def _parsed_or_none(text: str) -> Any:
 
 
 def _parsed(text: str, *, line: int = 1) -> Any:
-    """The JSON value; `line` is where the text begins in its file."""
+    """Return the JSON value; `line` is where the text begins in its file."""
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
@@ -103,14 +103,14 @@ def _parsed(text: str, *, line: int = 1) -> Any:
 
 
 def _pieces(path: Path, text: str) -> Iterator[Message]:
-    """A document; its pieces are one conversation, so that they stay together and in order."""
+    """Return a document; its pieces are one conversation, so that they stay together and in order."""
     name = _name(path.name)
     for number, piece in enumerate(split(text), start=1):
         yield Message("document", piece, None, f"{name}#{number}", name, number, "text", None)
 
 
 def _name(name: str) -> str:
-    """A file's name as part of an id: storable, and with room for a number behind it."""
+    """Return a file's name as part of an id: storable, and with room for a number behind it."""
     return name.encode("utf-8", "replace").decode()[:200]
 
 
@@ -124,7 +124,7 @@ def _json(path: Path, text: str) -> Iterator[Message]:
 
 
 def _json_lines(path: Path, text: str) -> Iterator[Message]:
-    """A message per line, or a whole conversation per line."""
+    """Return a message per line, or a whole conversation per line."""
     name, conversation = _name(path.name), _name(path.stem)
     turns = 0
     for number, line in enumerate(text.split("\n"), start=1):

@@ -64,7 +64,7 @@ def at_place(place: str) -> Iterator[None]:
 
 
 def chat(data: Any, *, name: str, conversation: str) -> Iterator[Message]:
-    """The messages of a list or of {"messages": […]}; `name` and a number make the id of one that has none."""
+    """Return the messages of a list or of {"messages": […]}; `name` and a number make the id of one that has none."""
     if isinstance(data, dict):
         conversation = _id(data, "conversation_id") or conversation
         data = data.get("messages", [data] if "role" in data else None)
@@ -102,7 +102,7 @@ def _role(role: Any) -> str:
 
 
 def _content(turn: dict[str, Any]) -> str:
-    """The text of a message; of OpenAI's content parts, those that are text."""
+    """Return the text of a message; of OpenAI's content parts, those that are text."""
     content = turn.get("content")
     if isinstance(content, str):
         return content
@@ -133,7 +133,7 @@ def _id(turn: dict[str, Any], field: str) -> str | None:
 
 
 def _time(turn: dict[str, Any]) -> datetime.datetime | None:
-    """The message's time: ISO 8601 with a zone, or seconds or milliseconds since 1970."""
+    """Return the message's time: ISO 8601 with a zone, or seconds or milliseconds since 1970."""
     field = next((name for name in TIME_NAMES if turn.get(name) is not None), None)
     if field is None:
         return None
@@ -169,13 +169,13 @@ def locomo_samples(data: Any) -> list[tuple[str, dict[str, Any]]]:
 
 
 def _sessions(conversation: dict[str, Any]) -> list[str]:
-    """The names of the sessions, in the order of their numbers."""
+    """Return the names of the sessions, in the order of their numbers."""
     names = [name for name, turns in conversation.items() if SESSION.fullmatch(name) and isinstance(turns, list)]
     return sorted(names, key=lambda name: int(name.removeprefix("session_")))
 
 
 def locomo(stem: str, conversation: dict[str, Any]) -> Iterator[Message]:
-    """A message per turn; each session is a conversation, named after the file and the session."""
+    """Return a message per turn; each session is a conversation, named after the file and the session."""
     for session in _sessions(conversation):
         with at_place(session):
             at = _locomo_time(conversation.get(f"{session}_date_time"))
@@ -205,7 +205,7 @@ def _locomo_turn(turn: Any, *, at: datetime.datetime | None, conversation: str, 
 
 
 def _locomo_time(text: Any) -> datetime.datetime | None:
-    """A session's time, such as "1:56 pm on 8 May, 2023". LoCoMo names no zone: UTC is as good as any."""
+    """Return a session's time, such as "1:56 pm on 8 May, 2023". LoCoMo names no zone: UTC is as good as any."""
     if text is None:
         return None
     try:

@@ -47,7 +47,7 @@ class IngestReport:
 
 
 def drafts_of(messages: Iterable[Message], *, namespace: str) -> tuple[IndexedDrafts, list[Skipped]]:
-    """A draft per piece worth keeping (with its message's index), and what was skipped."""
+    """Return a draft per piece worth keeping (with its message's index), and what was skipped."""
     drafts, skipped = [], []
     messages = list(messages)
     material = flag_material((message.role, clean(message.content)) for message in messages)
@@ -99,7 +99,7 @@ def _drafts(message: Message, namespace: str, *, material: bool) -> list[Draft]:
 def ingest(
     principal: Principal, messages: Sequence[Message], *, namespace: str, now: datetime.datetime, embed_now: bool = True
 ) -> IngestReport:
-    """Stores the messages that are worth it; what the namespace already holds under the same source is skipped."""
+    """Store the messages that are worth it; what the namespace already holds under the same source is skipped."""
     return store_messages(
         principal, prepare_messages(principal, messages, namespace=namespace, embed_now=embed_now), now=now
     )
@@ -117,7 +117,7 @@ class PreparedMessages:
 def prepare_messages(
     principal: Principal, messages: Sequence[Message], *, namespace: str, embed_now: bool = True
 ) -> PreparedMessages:
-    """Cleans, splits, routes and embeds; what is already known costs no embedding."""
+    """Clean, splits, routes and embeds; what is already known costs no embedding."""
     drafts, skipped = drafts_of(messages, namespace=namespace)
     with access.enter(principal, why="ingest"):
         known = _known(principal, [draft for _, draft in drafts], namespace)
@@ -150,7 +150,7 @@ def _without_strangers(principal: Principal, drafts: IndexedDrafts, scope: Names
 
 
 def store_messages(principal: Principal, work: PreparedMessages, *, now: datetime.datetime) -> IngestReport:
-    """Stores prepared messages in one transaction; what was forgotten meanwhile is skipped too."""
+    """Store prepared messages in one transaction; what was forgotten meanwhile is skipped too."""
     kept = store_each(principal, work.prepared, now=now)
     late = [Skipped(i, "blocked_by_erasure") for i, one in zip(work.indexes, kept, strict=True) if one is None]
     skipped = sorted([*work.skipped, *late], key=lambda s: s.index)
@@ -158,14 +158,14 @@ def store_messages(principal: Principal, work: PreparedMessages, *, now: datetim
 
 
 def _rank(principal: Principal, draft: Draft) -> int:
-    """The authority that a draft will have."""
+    """Return the authority that a draft will have."""
     if draft.attested and principal.may_attest_user:
         return SOURCE_RANK[SourceClass.USER_EXPLICIT]
     return SOURCE_RANK[SourceClass(lowered_source(source=draft.default_source, ceiling=principal.ceiling))]
 
 
 def _known(principal: Principal, drafts: list[Draft], namespace: str) -> set[int]:
-    """Which drafts' sources stand in the namespace already with this text, now or formerly; by index.
+    """Return which drafts' sources stand in the namespace already with this text, now or formerly; by index.
 
     What somebody weaker put there does not keep a stronger one from saying so.
     """

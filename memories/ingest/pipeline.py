@@ -38,13 +38,13 @@ class Prepared:
     model: EmbeddingModel
 
     def only(self, place: int) -> "Prepared":
-        """One of the drafts with what belongs to it."""
+        """Return one of the drafts with what belongs to it."""
         here = slice(place, place + 1)
         return Prepared(self.drafts[here], self.routings[here], self.vectors[here], self.readings[here], self.model)
 
 
 def prepare(drafts: Sequence[Draft], *, embed_now: bool = True) -> Prepared:
-    """Routes and embeds. A failing embedder leaves vectors None: the fragments are stored and embedded later."""
+    """Route and embeds. A failing embedder leaves vectors None: the fragments are stored and embedded later."""
     model = active_model()
     return Prepared(
         drafts=list(drafts),
@@ -60,9 +60,9 @@ def _read(draft: Draft, *, claim: bool = True) -> Reading:
 
 
 def store(principal: Principal, prepared: Prepared, *, now: datetime.datetime) -> list[Admission]:
-    """Stores what was prepared, in order, all or nothing.
+    """Store what was prepared, in order, all or nothing.
 
-    Raises NotFound for a namespace or parent outside the grant, CeilingExceeded, BlockedByErasure.
+    Raise NotFound for a namespace or parent outside the grant, CeilingExceeded, BlockedByErasure.
     """
     with access.enter(principal, why="store"):
         return [_stored(index, one) for index, one in enumerate(store_each(principal, prepared, now=now))]
@@ -103,12 +103,12 @@ def store_each(principal: Principal, prepared: Prepared, *, now: datetime.dateti
 def build_fragment(
     principal: Principal, prepared: Prepared, namespace: Namespace, *, now: datetime.datetime
 ) -> Fragment:
-    """The one that was prepared, as a row that is not stored yet. Raises CeilingExceeded."""
+    """Return the one that was prepared, as a row that is not stored yet. Raise CeilingExceeded."""
     return _fragment(principal, prepared.drafts[0], prepared.routings[0], namespace, {}, now)
 
 
 def _readings(prepared: Prepared, fragments: Sequence[Fragment]) -> list[Reading]:
-    """What each text states; read only where something stands that it could contradict."""
+    """Return what each text states; read only where something stands that it could contradict."""
     weakest = min((fragment.authority for fragment in fragments), default=0)
     watched = Claim.objects.watched({fragment.namespace_id for fragment in fragments}, above=weakest)
     for draft, reading, fragment in zip(prepared.drafts, prepared.readings, fragments, strict=True):
@@ -121,7 +121,7 @@ def _readings(prepared: Prepared, fragments: Sequence[Fragment]) -> list[Reading
 
 
 def _parents(principal: Principal, drafts: Sequence[Draft]) -> dict[uuid.UUID, Fragment]:
-    """The parents that drafts name; each must be readable by the writer."""
+    """Return the parents that drafts name; each must be readable by the writer."""
     wanted = {parent for draft in drafts for parent in draft.parents}
     if not wanted:
         return {}
@@ -195,7 +195,7 @@ def source_of(principal: Principal, draft: Draft) -> str:
 
 
 def _provenance(principal: Principal, draft: Draft, ancestors: Sequence[Fragment]) -> dict[str, Any]:
-    """Who says it and how far that is believed."""
+    """Return who says it and how far that is believed."""
     ceiling, source = _ceiling(principal, draft), source_of(principal, draft)
     return {
         "source": source,

@@ -38,7 +38,7 @@ class History(NovaError):
 
 
 def fragment_for_change(principal: Principal, fragment_id: uuid.UUID) -> Fragment:
-    """The fragment, locked. Raises NotFound outside the grant, NotPermitted above the ceiling."""
+    """Return the fragment, locked. Raise NotFound outside the grant, NotPermitted above the ceiling."""
     row: Fragment | None = (
         Fragment.objects.within(principal.project_id)
         .select_for_update(of=("self",))
@@ -54,7 +54,7 @@ def fragment_for_change(principal: Principal, fragment_id: uuid.UUID) -> Fragmen
 
 
 def check_change(principal: Principal, *, namespace: str, authority: int) -> None:
-    """Raises NotFound outside the grant, NotPermitted above the ceiling."""
+    """Raise NotFound outside the grant, NotPermitted above the ceiling."""
     if not principal.covers_reading(namespace):
         raise NotFound("fragment")
     principal.require("write")
@@ -80,10 +80,10 @@ def revise(
     vector: Any = None,
     embed_now: bool = True,
 ) -> Fragment:
-    """Changes fields of a fragment; a new text or new claims keep the old as a revision and pass the gate again.
+    """Change fields of a fragment; a new text or new claims keep the old as a revision and pass the gate again.
 
     `vector` is the new text's when it is known already; without one and `embed_now` it is embedded later.
-    Raises NotFound, NotPermitted, StaleRevision when `revision` is not the current one, BlockedByErasure,
+    Raise NotFound, NotPermitted, StaleRevision when `revision` is not the current one, BlockedByErasure,
     ClaimsDisagree, and History for the claims of what no longer stands.
     """
     model = active_model()
@@ -121,7 +121,7 @@ def revise(
 
 
 def _fields(row: Fragment, changes: dict[str, Any]) -> dict[str, Any]:
-    """The fields to change; the agent stays among the tags, and material is not said to be none."""
+    """Return the fields to change; the agent stays among the tags, and material is not said to be none."""
     fields = {name: value for name, value in changes.items() if name != "claims"}
     if "tags" in fields:
         fields["tags"] = list(dict.fromkeys([*fields["tags"], row.agent_id]))
@@ -167,7 +167,7 @@ def _decide_anew(
 
 
 def claims_of(row: Fragment) -> list[ClaimDraft]:
-    """What a fragment claims now, in the order of its text."""
+    """Return what a fragment claims now, in the order of its text."""
     rows = Claim.objects.within(row.project_id).filter(fragment=row).order_by("position")
     return [ClaimDraft.of(claim) for claim in rows]
 
@@ -197,12 +197,12 @@ def store_revision(row: Fragment) -> None:
 
 
 def may_rewrite(principal: Principal, row: Fragment) -> bool:
-    """Whether a text is the principal's to change: nobody else puts words into it."""
+    """Return whether a text is the principal's to change: nobody else puts words into it."""
     return principal.owner_id == row.owner_id or principal.kind == "person"
 
 
 def refuse_rewriting(principal: Principal, row: Fragment) -> None:
-    """Raises NotPermitted: a text stands under its writer's name, and what a person chose stays as they saw it."""
+    """Raise NotPermitted: a text stands under its writer's name, and what a person chose stays as they saw it."""
     if not may_rewrite(principal, row):
         raise NotPermitted("only whoever wrote a memory, or a person, may rewrite it: store a new fragment instead")
     if principal.kind == "key" and protection(row.project_id, row.id):
@@ -210,7 +210,7 @@ def refuse_rewriting(principal: Principal, row: Fragment) -> None:
 
 
 def _read_anew(content: str) -> dict[str, Any]:
-    """What is derived from a text and was not given with it."""
+    """Return what is derived from a text and was not given with it."""
     routing = route(content)
     return {
         "entities": [asdict(entity) for entity in routing.entities],
@@ -220,9 +220,9 @@ def _read_anew(content: str) -> dict[str, Any]:
 
 
 def archive(principal: Principal, fragment_id: uuid.UUID, *, now: datetime.datetime) -> Fragment:
-    """Takes a fragment out of all default answers; `unarchive` brings it back.
+    """Take a fragment out of all default answers; `unarchive` brings it back.
 
-    Raises NotFound, NotPermitted, and History for what does not stand.
+    Raise NotFound, NotPermitted, and History for what does not stand.
     """
     with access.enter(principal, why="archive"):
         lock_claimed_keys(principal.project_id, fragment_id=fragment_id)
@@ -255,9 +255,9 @@ def archive_key(principal: Principal, namespace: str, key: str, *, now: datetime
 
 
 def unarchive(principal: Principal, fragment_id: uuid.UUID, *, now: datetime.datetime) -> Fragment:
-    """Lets an archived fragment stand again, as far as the gate allows: it replaces nothing that is as strong.
+    """Let an archived fragment stand again, as far as the gate allows: it replaces nothing that is as strong.
 
-    Raises NotFound, NotPermitted also for what a person rejected, and History for what is not archived.
+    Raise NotFound, NotPermitted also for what a person rejected, and History for what is not archived.
     """
     with access.enter(principal, why="unarchive"):
         lock_claimed_keys(principal.project_id, fragment_id=fragment_id)

@@ -16,7 +16,7 @@ WORD = words_joined_by("-'’", of=LETTER)
 
 
 def summarise(text: str) -> str:
-    """The first three sentences as they stand; a text of fewer stays whole."""
+    """Return the first three sentences as they stand; a text of fewer stays whole."""
     seen, at, says = 0, 0, False
     for end in END.finditer(text):
         says, at = says or not text[at : end.end()].isspace(), end.end()
@@ -29,7 +29,7 @@ def summarise(text: str) -> str:
 
 
 def keywords(text: str) -> str:
-    """Up to twenty words of more than four letters that carry meaning, lower-case, each once, in their order.
+    """Return up to twenty words of more than four letters that carry meaning, lower-case, each once, in their order.
 
     A text that has none, or is as short, stays as it is.
     """

@@ -79,7 +79,7 @@ class NameCandidate:
 
 
 def sentences(text: str) -> Iterator[TextLine]:
-    """The lines of a text that have words; code, addresses and links are left out."""
+    """Return the lines of a text that have words; code, addresses and links are left out."""
     fenced = False
     for line in text.splitlines():
         if FENCE.match(line):
@@ -124,7 +124,7 @@ def _word(match: re.Match[str], gap: str, previous: TextWord | None, line: str) 
 
 
 def capitals_tell(line: TextLine) -> bool:
-    """Whether capitals mark names here; not so in headings, Titles Of Things, SHOUTING and all lower case."""
+    """Return whether capitals mark names here; not so in headings, Titles Of Things, SHOUTING and all lower case."""
     if line.text.islower() or HEADING.match(line.text) or (len(line.words) >= TITLE_WORDS and line.text.isupper()):
         return False
     if "," in line.text or any(word.opens for word in line.words[1:]):
@@ -177,7 +177,7 @@ def _step(words: Sequence[TextWord], start: int, at: int) -> int:
 
 
 def _is_date(words: Sequence[TextWord], start: int, at: int) -> bool:
-    """Whether a word is a month or day, and not somebody's name as in Aunt May."""
+    """Return whether a word is a month or day, and not somebody's name as in Aunt May."""
     return words[at].lower in CALENDAR and not (at > start and words[at - 1].lower in TITLES)
 
 
@@ -190,7 +190,7 @@ def _binds(words: Sequence[TextWord], at: int, particles: int) -> bool:
 
 
 def _first(words: Sequence[TextWord], start: int, stop: int) -> tuple[int, bool]:
-    """Where the name begins in a run, and whether a title stands before it."""
+    """Return where the name begins in a run, and whether a title stands before it."""
     first = start
     if _known(words, first, stop):
         return first, False
@@ -212,7 +212,7 @@ def _known(words: Sequence[TextWord], start: int, stop: int) -> bool:
 
 
 def _stands_before(words: Sequence[TextWord], first: int, stop: int) -> bool:
-    """Whether an unknown word stands before a name that is complete without it: Remind Alice."""
+    """Return whether an unknown word stands before a name that is complete without it: Remind Alice."""
     if words[first].lower in KNOWN or words[first].lower in TITLES or words[first].dotted:
         return False
     rest = " ".join(word.lower for word in words[first + 1 : stop])
@@ -220,7 +220,7 @@ def _stands_before(words: Sequence[TextWord], first: int, stop: int) -> bool:
 
 
 def _before(words: Sequence[TextWord], at: int) -> tuple[str, str]:
-    """The two words before a place, lower-case; "" where the sentence begins."""
+    """Return the two words before a place, lower-case; "" where the sentence begins."""
     if words[at].opens:
         return "", ""
     if words[at - 1].opens:

@@ -43,7 +43,7 @@ class Routing:
 
 
 def route(text: str) -> Routing:
-    """Reads a text of any kind, a memory or a question; nothing is refused. docs/spec.md §5, §6."""
+    """Read a text of any kind, a memory or a question; nothing is refused. docs/spec.md §5, §6."""
     lines = list(sentences(text))
     entities = recognise_in(lines)
     lowered = text.lower()
@@ -82,12 +82,12 @@ def _type(text: str, tokens: set[str]) -> MemoryType:
 
 
 def _explains(line: str) -> bool:
-    """Whether a line says how something is done; a question doesn't."""
+    """Return whether a line says how something is done; a question doesn't."""
     return bool(PROCEDURE.search(line)) and not line.rstrip().endswith("?")
 
 
 def _steps(text: str, tokens: set[str]) -> bool:
-    """Whether the text numbers its steps from 1, or orders them without telling who did what."""
+    """Return whether the text numbers its steps from 1, or orders them without telling who did what."""
     numbers = STEP.findall(text)
     if "1" in numbers and "2" in numbers[numbers.index("1") :]:
         return True
@@ -95,7 +95,7 @@ def _steps(text: str, tokens: set[str]) -> bool:
 
 
 def _search_types(question: str, tokens: set[str], entities: list[RecognisedEntity]) -> list[MemoryType]:
-    """The kinds of memory that may answer: every kind the question asks for, else episodic and semantic."""
+    """Return the kinds of memory that may answer: every kind the question asks for, else episodic and semantic."""
     body: dict[MemoryType, bool] = {
         "procedural": _matches_phrase(question, word_lists.PROCEDURAL_ASKS)
         or bool(tokens & word_lists.PROCEDURAL_WORDS),

@@ -15,7 +15,7 @@ CALENDAR = word_list(__file__, "calendar") | MONTHS.keys() | WEEKDAYS.keys() | {
 
 
 def _either(names: Iterable[str]) -> str:
-    """A regular expression for one of the names, the longest first."""
+    """Return a regular expression for one of the names, the longest first."""
     return "|".join(sorted(names, key=len, reverse=True))
 
 

@@ -43,7 +43,7 @@ class RecognisedEntity:
 
 
 def recognise(text: str) -> list[RecognisedEntity]:
-    """The names in a text, in the order of their first mention, each once; at most 50."""
+    """Return the names in a text, in the order of their first mention, each once; at most 50."""
     return recognise_in(sentences(text))
 
 
@@ -84,7 +84,7 @@ def _listed_names(line: Sequence[TextWord]) -> Iterator[RecognisedEntity]:
 
 
 def judge(candidate: NameCandidate) -> Verdict:
-    """What a candidate is and how sure that is; (None, 0) when it is no name."""
+    """Return what a candidate is and how sure that is; (None, 0) when it is no name."""
     return next((verdict for rule in RULES if (verdict := rule(candidate))), NO)
 
 
@@ -94,7 +94,7 @@ def by_title(name: NameCandidate) -> Verdict | None:
 
 
 def by_speaking(name: NameCandidate) -> Verdict | None:
-    """A name and a colon at the beginning of a line, as in a transcript."""
+    """Return a name and a colon at the beginning of a line, as in a transcript."""
     if not name.speaks or len(name.words) > SPEAKER_WORDS:
         return None
     if name.words[0] in gazetteers.GIVEN_NAMES:
@@ -104,7 +104,7 @@ def by_speaking(name: NameCandidate) -> Verdict | None:
 
 
 def by_list(name: NameCandidate) -> Verdict | None:
-    """A name that is on a list: Google, New York, French."""
+    """Return a name that is on a list: Google, New York, French."""
     label = KNOWN.get(name.key) or gazetteers.KNOWN_BY_CAPITALS.get(name.text)
     if label is None or (label == "person" and len(name.words) == 1):
         return None
@@ -161,7 +161,7 @@ def by_place_nearby(name: NameCandidate) -> Verdict | None:
 
 
 def by_work_nearby(name: NameCandidate) -> Verdict | None:
-    """Works at Initech; joined Hooli."""
+    """Work at Initech; joined Hooli."""
     role, preposition = name.before
     if preposition in word_lists.JOINING or (preposition in word_lists.WORK_BEFORE and role in word_lists.WORK):
         return "organization", NEARBY

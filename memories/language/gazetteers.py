@@ -36,7 +36,7 @@ PARTICLES = listed("de da del della di du der van von la le al bin ibn el y")
 
 
 def _known() -> dict[str, Label]:
-    """What each listed name is; a name that is on several lists is what it most often is."""
+    """Return what each listed name is; a name that is on several lists is what it most often is."""
     lists: list[tuple[Label, frozenset[str]]] = [
         ("misc", OTHER_NAMES),
         ("person", GIVEN_NAMES - WORDY_NAMES - PLACES_AS_NAMES),

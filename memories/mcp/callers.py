@@ -19,9 +19,9 @@ class Caller:
     user: str | None = None
 
     def place(self, named: str | None) -> str:
-        """The namespace of a call: the named one, the connection's, or the only one that the key is for.
+        """Return the namespace of a call: the named one, the connection's, or the only one that the key is for.
 
-        Raises ValidationError when there is none of these.
+        Raise ValidationError when there is none of these.
         """
         patterns = self.principal.namespaces
         only = patterns[0] if len(patterns) == 1 and "*" not in patterns[0] else ""
@@ -32,7 +32,7 @@ class Caller:
         return found
 
     def about(self, user: str | None) -> "Caller":
-        """The same caller in a call about a user: the named one, or the connection's. Raises what `of_user` raises."""
+        """The same caller in a call about a user: the named one, or the connection's. Raise what `of_user` raises."""
         named = self.user if user is None else user
         try:
             return replace(self, principal=self.principal.of_user(named))
@@ -41,7 +41,7 @@ class Caller:
 
 
 def admit(authorization: bytes, *, namespace: str, user: str | None = None, now: datetime.datetime) -> Caller:
-    """The caller behind an Authorization header. Raises AuthenticationFailed, Throttled."""
+    """Return the caller behind an Authorization header. Raise AuthenticationFailed, Throttled."""
     principal = bearer_of(authorization, now=now)
     if seconds := rate_limits.wait(principal):
         raise Throttled(wait=seconds)

@@ -45,7 +45,7 @@ class Door:
         return self._manager.run()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answers a request of a caller who is known; others get the problem the API would answer."""
+        """Answer a request of a caller who is known; others get the problem the API would answer."""
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         refusal = refused(scope["method"], headers)
         if refusal is None:
@@ -61,7 +61,7 @@ class Door:
 
 
 async def _body(receive: Receive) -> bytes:
-    """What was sent; b"" from a caller who left. Raises what `receive` raises."""
+    """Return what was sent; b"" from a caller who left. Raise what `receive` raises."""
     pieces, more = [], True
     while more:
         event = await receive()
@@ -71,7 +71,7 @@ async def _body(receive: Receive) -> bytes:
 
 
 def _told_again(body: bytes, receive: Receive) -> Receive:
-    """A `receive` that gives a body that was read, and then what else comes."""
+    """Return a `receive` that gives a body that was read, and then what else comes."""
     left = [body]
 
     async def again() -> Any:
@@ -93,7 +93,7 @@ def refused(method: str, headers: dict[str, str]) -> HttpResponse | None:
 
 
 def is_ours(host: str) -> bool:
-    """Whether ALLOWED_HOSTS names it, in Django's sense."""
+    """Return whether ALLOWED_HOSTS names it, in Django's sense."""
     domain, _ = split_domain_port(host)
     return bool(domain) and validate_host(domain, settings.ALLOWED_HOSTS)
 

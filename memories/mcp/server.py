@@ -61,7 +61,7 @@ class StrictServer(MCPServer[Any]):
     """Refuses arguments that a tool does not know, and text that can't be stored."""
 
     async def call_tool(self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None) -> Any:
-        """The tool's result. Raises ToolError."""
+        """Return the tool's result. Raise ToolError."""
         known = self._tool_input_schema(name) or {}
         if unknown := sorted(set(arguments) - set(known.get("properties", arguments))):
             raise ToolError(f"validation: these arguments are not known: {', '.join(unknown)}")
@@ -69,7 +69,7 @@ class StrictServer(MCPServer[Any]):
 
 
 def build(tools: Iterable[Tool], *, caller_of: CallerOf) -> StrictServer:
-    """A server of these tools; `caller_of` finds out who calls, from the request (None without HTTP)."""
+    """Return a server of these tools; `caller_of` finds out who calls, from the request (None without HTTP)."""
     server = StrictServer("novamem", title="NovaMem", version="0.1.0", instructions=INSTRUCTIONS, log_level="WARNING")
     for tool in tools:
         server.add_tool(_served(tool, caller_of), tool.run.__name__, tool.title, annotations=tool.hints)
@@ -77,7 +77,7 @@ def build(tools: Iterable[Tool], *, caller_of: CallerOf) -> StrictServer:
 
 
 def _served(tool: Tool, caller_of: CallerOf) -> Callable[..., Any]:
-    """The tool as the protocol's library calls it: the caller comes from the request, errors are worded."""
+    """Return the tool as the protocol's library calls it: the caller comes from the request, errors are worded."""
     signature = inspect.signature(tool.run)
     _, *arguments = signature.parameters.values()
 
@@ -94,7 +94,7 @@ def _served(tool: Tool, caller_of: CallerOf) -> Callable[..., Any]:
 
 
 def _call(tool: Tool, caller_of: CallerOf, request: Any, given: dict[str, Any]) -> Any:
-    """Runs a tool in a thread of ours, with a request id for the audit and a database connection of its own."""
+    """Run a tool in a thread of ours, with a request id for the audit and a database connection of its own."""
     close_old_connections()
     try:
         with structlog.contextvars.bound_contextvars(request_id=str(uuid.uuid4())):
@@ -127,7 +127,7 @@ class ArgumentEncoder(JSONEncoder):
 
 
 def problem_text(error: Exception) -> str:
-    """The problem that the API would answer, in a line: its code, what is wrong, and where."""
+    """Return the problem that the API would answer, in a line: its code, what is wrong, and where."""
     problem = json.loads(handler(error, {}).content)
     fields = [f"{one['field']}: {one['message']}" if one["field"] else one["message"] for one in problem["errors"]]
     return f"{problem['code']}: {' '.join([problem['detail'], *fields])}"

@@ -10,7 +10,7 @@ from memories.mcp.server import build
 
 
 def serve(*, key: str, namespace: str = "", user: str | None = None) -> None:
-    """Serves until the input ends; the key is looked at anew in each call. Raises AuthenticationFailed, Throttled."""
+    """Serve until the input ends; the key is looked at anew in each call. Raise AuthenticationFailed, Throttled."""
 
     def caller(request: Any) -> Caller:
         return admit(f"Bearer {key}".encode(), namespace=namespace, user=user, now=timezone.now())

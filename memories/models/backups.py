@@ -29,7 +29,7 @@ class BackupQuerySet(TenantQuerySet):
         return self.order_by("-created_at", "-id")
 
     def unproven(self) -> "BackupQuerySet":
-        """Those that were never read to their end and found whole."""
+        """Return those that were never read to their end and found whole."""
         return self.exclude(verdict=SOUND).exclude(drill_verdict=SOUND)
 
 

@@ -26,7 +26,7 @@ _numbers = count()
 
 
 def insert(rows: Sequence[models.Model]) -> None:
-    """Inserts rows of one model. Needs an open transaction for COPY's temporary table."""
+    """Insert rows of one model. Needs an open transaction for COPY's temporary table."""
     if not rows:
         return
     model = type(rows[0])
@@ -62,7 +62,7 @@ def _copy(model: type[models.Model], rows: Sequence[models.Model]) -> None:
 
 
 def _reader(field: Any) -> Callable[[models.Model], Any]:
-    """What gives a column's value; where psycopg takes the attribute as it is, without Django's preparation."""
+    """Return what gives a column's value; where psycopg takes the attribute as it is, without Django's preparation."""
     if isinstance(field, AS_IT_IS):
         return attrgetter(field.attname)
     return lambda row: field.get_db_prep_save(field.pre_save(row, add=True), connection)

@@ -62,7 +62,7 @@ class ClaimQuerySet(TenantQuerySet):
         return found
 
     def watched(self, namespace_ids: set[uuid.UUID], *, above: int) -> set[uuid.UUID]:
-        """The namespaces among these in which a claim of more authority than `above` stands."""
+        """Return the namespaces among these in which a claim of more authority than `above` stands."""
         standing = self.filter(
             project_id=models.OuterRef("project_id"),
             namespace=models.OuterRef("id"),

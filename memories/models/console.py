@@ -21,7 +21,7 @@ class SearchDayQuerySet(TenantQuerySet):
     """Searches by day."""
 
     def count_up(self, project_id: uuid.UUID, day: datetime.date, counts: Mapping[tuple[int, bool], int]) -> None:
-        """Adds searches to a day: how many by (place among the bounds, whether something was found)."""
+        """Add searches to a day: how many by (place among the bounds, whether something was found)."""
         places = range(len(SEARCH_BOUNDS) + 1)
         took = [counts.get((place, True), 0) + counts.get((place, False), 0) for place in places]
         empty = sum(number for (_, found), number in counts.items() if not found)
@@ -67,7 +67,7 @@ class SavedViewQuerySet(TenantQuerySet):
     """Saved views."""
 
     def keep(self, project_id: uuid.UUID, owner_id: uuid.UUID, *, name: str, query: str) -> None:
-        """Keeps a person's view under a name, which had another state before or none; the newest fifty stay."""
+        """Keep a person's view under a name, which had another state before or none; the newest fifty stay."""
         self.update_or_create(project_id=project_id, owner_id=owner_id, name=name, defaults={"query": query})
         mine = self.filter(project_id=project_id, owner_id=owner_id).order_by("-created_at", "-id")
         self.filter(id__in=list(mine.values_list("id", flat=True)[VIEWS:])).delete()

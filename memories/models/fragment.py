@@ -103,7 +103,7 @@ class FragmentQuerySet(TenantQuerySet):
     """Named questions about many fragments."""
 
     def in_namespaces(self, namespaces: list[Any]) -> Self:
-        """Those of the given namespaces (rows or ids)."""
+        """Return those of the given namespaces (rows or ids)."""
         return self.filter(namespace__in=namespaces)
 
     def for_answers(self) -> Self:
@@ -361,7 +361,7 @@ class AccessQuerySet(TenantQuerySet):
     def count_up(
         self, project_id: uuid.UUID, counts: Mapping[uuid.UUID, int], latest: Mapping[uuid.UUID, datetime.datetime]
     ) -> None:
-        """Adds counts and moves last access forward; fragments that are gone, or go meanwhile, are passed over.
+        """Add counts and moves last access forward; fragments that are gone, or go meanwhile, are passed over.
 
         Under `DECAY_SM2` an access on a later day (UTC) than the one before, or than birth, makes more stable.
         """

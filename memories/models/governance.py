@@ -58,7 +58,7 @@ class ProposalQuerySet(TenantQuerySet):
     """The history of proposals."""
 
     def lasting(self, *, now: datetime.datetime) -> Self:
-        """Those that are kept at `now`: what is a person's to decide, and tasks of which something is new."""
+        """Return those that are kept at `now`: what is a person's to decide, and tasks of which something is new."""
         fresh = self.model.objects.filter(
             project_id=OuterRef("project_id"),
             namespace_id=OuterRef("namespace_id"),
@@ -69,7 +69,7 @@ class ProposalQuerySet(TenantQuerySet):
         return self.filter(Q(waiting=True) | ~Q(decision="") | Exists(fresh))
 
     def trim(self, project_id: uuid.UUID, *, now: datetime.datetime) -> int:
-        """Deletes all of a task and kind but its newest KEPT_PER_TASK, and those without news for KEPT_FOR; how many.
+        """Delete all of a task and kind but its newest KEPT_PER_TASK, and those without news for KEPT_FOR; how many.
 
         What waits for a person, or was decided by one, is not counted and stays longer: as long as all its memories
         stand; what was accepted as long as they are there.
@@ -159,7 +159,7 @@ class TaskQuerySet(TenantQuerySet):
     """Tasks."""
 
     def newest(self, namespace_ids: Sequence[uuid.UUID]) -> Self:
-        """Of these namespaces, the newest first."""
+        """Return of these namespaces, the newest first."""
         return self.filter(namespace__in=namespace_ids).order_by("-updated_at", "-task_id", "-id")
 
 

@@ -18,7 +18,7 @@ EVENTS = TableSpec(kind="operational", erase="kept")
 def tracked(
     *fields: str, find_by: tuple[str, ...] = (), digested: tuple[str, ...] = (), late: tuple[str, ...] = ()
 ) -> Callable[[type[models.Model]], type[models.Model]]:
-    """Keeps the history of these columns in `<Model>Event`: ids, enums, numbers, times and digests, never text.
+    """Keep the history of these columns in `<Model>Event`: ids, enums, numbers, times and digests, never text.
 
     Each event says who, through which key or page and why in `pgh_context` (set by `access.enter`), and in which
     transaction it was recorded, so that the seals miss no late commit. Events are found by the columns of `find_by`.
@@ -70,12 +70,12 @@ def _nullable(model: type[models.Model], column: str) -> Any:
 
 
 def event_models() -> list[type[Any]]:
-    """The event model of every tracked model, by table name."""
+    """Return the event model of every tracked model, by table name."""
     return sorted(pghistory.core.event_models(), key=lambda model: model._meta.db_table)
 
 
 def events_of(model: type[models.Model]) -> Any:
-    """The event model of a tracked model."""
+    """Return the event model of a tracked model."""
     (found,) = pghistory.core.event_models(tracks_model=model)
     return found
 

@@ -39,12 +39,12 @@ class KeyText:
 
     @classmethod
     def fresh(cls) -> Self:
-        """A new random key (256 bits of secret)."""
+        """Return a new random key (256 bits of secret)."""
         return cls(*("".join(secrets.choice(ALPHABET) for _ in range(n)) for n in (ID_LENGTH, SECRET_LENGTH)))
 
     @classmethod
     def parse(cls, text: str) -> Self | None:
-        """The parts of `text`, or None when it is no key: the checksum spares the database typing errors."""
+        """Return the parts of `text`, or None when it is no key: the checksum spares the database typing errors."""
         match text.split("_"):
             case ["nova", key_id, secret, crc] if len(key_id) == ID_LENGTH and len(secret) == SECRET_LENGTH:
                 key = cls(key_id, secret)

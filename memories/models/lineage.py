@@ -78,7 +78,7 @@ def digests_quoting(project_id: uuid.UUID, ids: Sequence[uuid.UUID]) -> list[Dig
 
 
 def lineages_in(project_id: uuid.UUID, place: uuid.UUID) -> dict[uuid.UUID, list[uuid.UUID]]:
-    """The digests of a namespace, whatever their status, with what they quote."""
+    """Return the digests of a namespace, whatever their status, with what they quote."""
     return dict(fetch(LINEAGES, {"project": project_id, "place": place}))
 
 
@@ -90,7 +90,7 @@ def quoting(
     barred: Set[uuid.UUID] = frozenset(),
     coming: Set[uuid.UUID] = frozenset(),
 ) -> set[uuid.UUID]:
-    """Which digests that are to stand in a namespace, each with its lineage, quote a memory that was forgotten.
+    """Return which digests that are to stand in a namespace, each with its lineage, quote a memory that was forgotten.
 
     Or one that is barred itself, or a digest that does. What is `coming` along and not barred was not forgotten.
     """

@@ -71,11 +71,11 @@ class NamespaceQuerySet(TenantQuerySet):
     """Namespaces by name."""
 
     def roots(self) -> Self:
-        """Those of agents, without the scopes of users."""
+        """Return those of agents, without the scopes of users."""
         return self.filter(parent=None)
 
     def ensure(self, *, project_id: uuid.UUID, name: str) -> "Namespace":
-        """The namespace or scope, made when it is missing; two writers at once make one."""
+        """Return the namespace or scope, made when it is missing; two writers at once make one."""
         found: Namespace | None = self.within(project_id).named([name]).first()
         if found is not None:
             return found
@@ -95,14 +95,14 @@ class NamespaceQuerySet(TenantQuerySet):
         return made, made.forked_from_id == source.id
 
     def named(self, names: Iterable[str]) -> Self:
-        """Those with one of the names: namespaces, or scopes as `scope_name` writes them."""
+        """Return those with one of the names: namespaces, or scopes as `scope_name` writes them."""
         parts = [parts_of(name) for name in names]
         found = [models.Q(parent=None, name__in=[root for root, user in parts if user is None])]
         found += [models.Q(parent__name=root, user=user) for root, user in parts if user is not None]
         return self.filter(reduce(or_, found))
 
     def below(self, roots: "Iterable[Namespace]") -> Self:
-        """The scopes of these namespaces' users."""
+        """Return the scopes of these namespaces' users."""
         return self.filter(parent__in=roots)
 
 

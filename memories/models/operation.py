@@ -83,7 +83,7 @@ class ReceiptQuerySet(TenantQuerySet):
     """Receipts of context answers."""
 
     def strike(self, fragment_ids: Sequence[uuid.UUID]) -> None:
-        """Takes forgotten fragments out of these receipts."""
+        """Take forgotten fragments out of these receipts."""
         ids = list(fragment_ids)
         left = RawSQL(
             "ARRAY(SELECT i FROM unnest(fragment_ids) WITH ORDINALITY t (i, n) WHERE i <> ALL (%s) ORDER BY n)", [ids]
@@ -91,7 +91,7 @@ class ReceiptQuerySet(TenantQuerySet):
         self.filter(fragment_ids__overlap=ids).update(fragment_ids=left)
 
     def delete_older(self, before: datetime.datetime, *, most: int) -> int:
-        """Deletes up to `most` of those written before a time, the oldest first; how many those were."""
+        """Delete up to `most` of those written before a time, the oldest first; how many those were."""
         ids = list(self.filter(created_at__lt=before).order_by("created_at").values_list("id", flat=True)[:most])
         return self.filter(id__in=ids).delete()[0] if ids else 0
 
@@ -124,7 +124,7 @@ class RepeatedRequestQuerySet(TenantQuerySet):
     """Answers kept for repeated requests."""
 
     def expired(self, *, now: datetime.datetime) -> Self:
-        """Those kept for 48 hours."""
+        """Return those kept for 48 hours."""
         return self.filter(created_at__lt=now - datetime.timedelta(hours=48))
 
 

@@ -25,12 +25,12 @@ class EmbeddingModelQuerySet(models.QuerySet[Any]):
     """Embedding models."""
 
     def live(self) -> Self:
-        """Those that every fragment has or awaits a vector of."""
+        """Return those that every fragment has or awaits a vector of."""
         return self.filter(state__in=LIVE)
 
 
 def vector_text(vector: Any) -> str:
-    """A vector as Postgres reads it; half precision holds no more than four digits."""
+    """Return a vector as Postgres reads it; half precision holds no more than four digits."""
     return f"[{','.join([f'{number:.5g}' for number in vector.tolist()])}]"
 
 
@@ -87,7 +87,7 @@ class EmbeddingQuerySet(TenantQuerySet):
     """Vectors."""
 
     def vector_of(self, fragment_id: uuid.UUID, model: EmbeddingModel) -> list[float] | None:
-        """A fragment's vector under a model, or None."""
+        """Return a fragment's vector under a model, or None."""
         found = self.filter(fragment_id=fragment_id, model=model).values_list("vector", flat=True).first()
         return None if found is None else [float(x) for x in found]
 
@@ -202,7 +202,7 @@ class PendingEmbeddingQuerySet(TenantQuerySet):
     """Fragments that wait for a vector."""
 
     def claim(self, *, project_id: uuid.UUID, ids: list[uuid.UUID]) -> list[uuid.UUID]:
-        """Deletes these rows and returns the ids that were still there."""
+        """Delete these rows and return the ids that were still there."""
         with connection.cursor() as cursor:
             cursor.execute(
                 "DELETE FROM memories_pendingembedding WHERE project_id = %s AND id = ANY (%s) RETURNING id",

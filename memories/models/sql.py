@@ -9,21 +9,21 @@ Values = Sequence[Any] | Mapping[str, Any]
 
 
 def fetch(statement: str, values: Values) -> list[tuple[Any, ...]]:
-    """All rows that a statement answers, inside the open transaction."""
+    """Return all rows that a statement answers, inside the open transaction."""
     with connection.cursor() as cursor:
         cursor.execute(statement, values)
         return list(cursor.fetchall())
 
 
 def execute(statement: str, values: Values) -> int:
-    """Runs a statement that answers nothing, inside the open transaction; how many rows it concerned."""
+    """Run a statement that answers nothing, inside the open transaction; how many rows it concerned."""
     with connection.cursor() as cursor:
         cursor.execute(statement, values)
         return int(cursor.rowcount)
 
 
 def batches(statement: str, values: Values, *, size: int) -> Iterator[list[tuple[Any, ...]]]:
-    """The rows of a statement, so many at a time: the server's cursor lives as long as the open transaction."""
+    """Return the rows of a statement, so many at a time: the server's cursor lives as long as the open transaction."""
     with connection.chunked_cursor() as cursor:
         cursor.execute(statement, values)
         while rows := cursor.fetchmany(size):

@@ -16,7 +16,7 @@ class Xid8Field(models.BigIntegerField):  # type: ignore[type-arg]  # generic to
     """A Postgres transaction id (64 bit). Comparable with `nova_horizon()`, so late commits are never missed."""
 
     def db_type(self, connection: Any) -> str:
-        """The column type."""
+        """Return the column type."""
         return "xid8"
 
     def from_db_value(self, value: str | None, expression: Any, connection: Any) -> int | None:
@@ -39,7 +39,7 @@ class TenantQuerySet(models.QuerySet[Any]):
     """Queries name their project: row-level security guards, it does not route."""
 
     def within(self, project_id: uuid.UUID) -> Self:
-        """The rows of one project."""
+        """Return the rows of one project."""
         return self.filter(project_id=project_id)
 
 
@@ -59,35 +59,35 @@ class TenantModel(models.Model):
 
 
 def unique_in_project(name: str, *fields: str) -> models.UniqueConstraint:
-    """A unique key that starts with the project."""
+    """Return a unique key that starts with the project."""
     return models.UniqueConstraint(fields=["project", *fields], name=name)
 
 
 def one_of(name: str, field: str, words: type[models.TextChoices], *, blank: bool = False) -> models.CheckConstraint:
-    """A CHECK that a column holds a word of a closed vocabulary."""
+    """Return a CHECK that a column holds a word of a closed vocabulary."""
     return models.CheckConstraint(
         condition=models.Q(**{f"{field}__in": [*words.values, *([""] if blank else [])]}), name=name
     )
 
 
 def between(name: str, field: str, low: float, high: float) -> models.CheckConstraint:
-    """A CHECK that a number lies in [low, high]; NaN is refused, since it compares above every number."""
+    """Return a CHECK that a number lies in [low, high]; NaN is refused, since it compares above every number."""
     return models.CheckConstraint(condition=models.Q(**{f"{field}__gte": low, f"{field}__lte": high}), name=name)
 
 
 def in_calendar(name: str, field: str) -> models.CheckConstraint:
-    """A CHECK that a time lies in the years that Python has too: Postgres knows others, and infinity."""
+    """Return a CHECK that a time lies in the years that Python has too: Postgres knows others, and infinity."""
     return models.CheckConstraint(condition=models.Q(**{f"{field}__gte": FIRST, f"{field}__lte": LAST}), name=name)
 
 
 def json_of(name: str, field: str, kind: Literal["object", "array"]) -> models.CheckConstraint:
-    """A CHECK that a column of JSON holds an object, or an array."""
+    """Return a CHECK that a column of JSON holds an object, or an array."""
     held = models.Func(models.F(field), function="jsonb_typeof", output_field=models.TextField())
     return models.CheckConstraint(condition=lookups.Exact(held, models.Value(kind)), name=name)
 
 
 def parent(to: str, *, related_name: str = "+", null: bool = False) -> Any:
-    """A reference to a tenant row; the migration adds the composite constraint."""
+    """Return a reference to a tenant row; the migration adds the composite constraint."""
     return models.ForeignKey(
         to, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, related_name=related_name, null=null
     )

@@ -37,7 +37,7 @@ REASONS = {
 
 
 def _lineage_of(row: Mapping[str, Any]) -> list[uuid.UUID]:
-    """The memories whose words a digest holds, by its row in a copy; that of a bundle may hold anything."""
+    """Return the memories whose words a digest holds, by its row in a copy; that of a bundle may hold anything."""
     found = []
     for told in (row.get("parents"), row.get("roots")):
         for each in told if type(told) is list else ():
@@ -50,15 +50,15 @@ class ArchiveQuerySet(TenantQuerySet):
     """Copies."""
 
     def of(self, fragment_ids: Iterable[uuid.UUID]) -> Self:
-        """Those of some fragments, the oldest first."""
+        """Return those of some fragments, the oldest first."""
         return self.filter(fragment_id__in=list(fragment_ids)).order_by("archived_at", "id")
 
     def whole(self) -> Self:
-        """Those from which a fragment that is gone can come back."""
+        """Return those from which a fragment that is gone can come back."""
         return self.exclude(reason=CopyReason.COMPACTED)
 
     def originals(self, fragments: Iterable[Fragment]) -> dict[uuid.UUID, str]:
-        """The texts of the compacted ones among these as they were said, where a copy is still kept."""
+        """Return the texts of the compacted ones among these as they were said, where a copy is still kept."""
         found: dict[uuid.UUID, str] = {}
         compacted = [fragment.id for fragment in fragments if fragment.compression != Compression.FULL]
         for copy in self.of(compacted).filter(reason=CopyReason.COMPACTED) if compacted else ():
@@ -70,14 +70,14 @@ class ArchiveQuerySet(TenantQuerySet):
         return found
 
     def said(self, fragments: Sequence[Fragment]) -> dict[uuid.UUID, str | None]:
-        """What each fragment said before it was compacted; None where no copy is kept any more."""
+        """Return what each fragment said before it was compacted; None where no copy is kept any more."""
         originals = self.originals(fragments)
         return {
             row.id: row.content if row.compression == Compression.FULL else originals.get(row.id) for row in fragments
         }
 
     def texts(self, fragment_ids: Iterable[uuid.UUID]) -> Iterator[tuple[uuid.UUID, str]]:
-        """Every text that the copies of some fragments hold, each with the fragment."""
+        """Return every text that the copies of some fragments hold, each with the fragment."""
         for copy in self.of(fragment_ids):
             held = copy.unpacked()
             parts = procedure_of(held["fragment"].get("extra") or {})
@@ -85,7 +85,7 @@ class ArchiveQuerySet(TenantQuerySet):
             yield from ((copy.fragment_id, revision["content"]) for revision in held.get("revisions") or [])
 
     def conflicts_of(self, fragment_ids: Iterable[uuid.UUID]) -> list[uuid.UUID]:
-        """The conflicts that some fragments were a part of when they were copied."""
+        """Return the conflicts that some fragments were a part of when they were copied."""
         copies = [copy.unpacked() for copy in self.of(fragment_ids).whole()]
         sides = [copy[side] or [] for copy in copies for side in ("newcomer_of", "existing_of")]
         return [uuid.UUID(conflict) for side in sides for conflict in side]
@@ -141,14 +141,14 @@ class Archive(TenantModel):
 
     @staticmethod
     def lineage_in(payload: str) -> list[uuid.UUID] | None:
-        """What a copy's fragment was made of, where that is a digest."""
+        """Return what a copy's fragment was made of, where that is a digest."""
         if '"source_type": "digest"' not in payload:  # most are none, and need not be read
             return None
         row = json.loads(payload).get("fragment")
         return _lineage_of(row) if type(row) is dict and row.get("source_type") == SourceType.DIGEST else None
 
     def text(self) -> str:
-        """The JSON text as the database wrote it."""
+        """Return the JSON text as the database wrote it."""
         return zlib.decompress(bytes(self.payload)).decode()
 
     def unpacked(self) -> dict[str, Any]:
@@ -192,7 +192,7 @@ class Tombstone(TenantModel):
         return f"{self.original_id} evicted {self.evicted_at:%Y-%m-%d}"
 
     def sentence(self) -> str:
-        """What to say of the gap."""
+        """Return what to say of the gap."""
         topics = _listed(self.topics) or "various topics"
         people = _listed(self.participants) or "unknown participants"
         date = f"{self.approximate_date:%B %Y}" if self.approximate_date else "an unknown date"
@@ -227,7 +227,7 @@ class ErasureQuerySet(TenantQuerySet):
         texts: Sequence[tuple[uuid.UUID, str]] = (),
         everywhere: bool = False,
     ) -> None:
-        """Keeps the fingerprints of what fragments say, their former texts and these, forgotten with this authority.
+        """Keep the fingerprints of what fragments say, their former texts and these, forgotten with this authority.
 
         They bar these texts in the namespace of each fragment, or everywhere in the project.
         """
@@ -269,7 +269,7 @@ class ErasureQuerySet(TenantQuerySet):
             )
 
     def bar_only_themselves(self, project_id: uuid.UUID, fragment_ids: Sequence[uuid.UUID]) -> None:
-        """Lets texts be said again whose memories went with a user: only those very memories never return."""
+        """Let texts be said again whose memories went with a user: only those very memories never return."""
         with connection.cursor() as cursor:
             cursor.execute(
                 """UPDATE memories_erasure SET fingerprint = sha256(uuid_send(gen_random_uuid()))

@@ -53,7 +53,7 @@ class Part:
 
 
 def _under(model: str, *, own_id: bool = False, rows: str = "true") -> Part:
-    """What hangs on a fragment."""
+    """Return what hangs on a fragment."""
     own = {"id": NEW_ID.format(column="id")} if own_id else {}
     return Part(model, {**own, "fragment_id": "w.new"}, rows)
 
@@ -198,7 +198,7 @@ class CopyRoute:
 
 
 def new_id(old: uuid.UUID, target: uuid.UUID, revision: int) -> uuid.UUID:
-    """What a memory is called in another namespace; as the database works it out."""
+    """Return what a memory is called in another namespace; as the database works it out."""
     return uuid.UUID(hashlib.md5(f"{old}{target}{revision}".encode(), usedforsecurity=False).hexdigest())
 
 
@@ -245,7 +245,7 @@ def _make_tables(way: CopyRoute) -> None:
 
 
 def copy(way: CopyRoute, part: Part, *, clash: str = "") -> int:
-    """Copies one table's rows of what was chosen; how many. `clash` says what becomes of those that are there."""
+    """Copy one table's rows of what was chosen; how many. `clash` says what becomes of those that are there."""
     of_memory = f"branch_copies w ON w.old = t.{part.memory}"
     joined = "branch_places w ON w.source = t.namespace_id" if part.of_namespace else of_memory
     columns = [
@@ -268,10 +268,10 @@ def copy(way: CopyRoute, part: Part, *, clash: str = "") -> int:
 
 
 def note_origins(way: CopyRoute) -> None:
-    """Keeps of which memory each copy is one."""
+    """Keep of which memory each copy is one."""
     execute(ORIGINS, way.values)
 
 
 def await_vectors(way: CopyRoute) -> None:
-    """Lets the copies wait for the vectors that their originals had not yet."""
+    """Let the copies wait for the vectors that their originals had not yet."""
     execute(AWAITED, way.values)

@@ -29,13 +29,13 @@ BATCH = 5_000
 
 
 def check_namespace(options: Options) -> None:
-    """Raises BadOptions unless they name a namespace."""
+    """Raise BadOptions unless they name a namespace."""
     if set(options) != {"namespace"}:
         raise BadOptions("namespace", "Name the namespace that is to go.")
 
 
 def check_project(options: Options) -> None:
-    """Raises BadOptions unless they name a project."""
+    """Raise BadOptions unless they name a project."""
     if set(options) != {"project"}:
         raise BadOptions("project", "Name the project that is to go.")
 
@@ -71,7 +71,7 @@ def set_archive_policy(principal: Principal, name: str, policy: str) -> Namespac
 
 
 def delete_namespace(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
-    """Deletes `options.namespace` with all that it and its users' scopes hold; one that is gone needs nothing."""
+    """Delete `options.namespace` with all that it and its users' scopes hold; one that is gone needs nothing."""
     name, deleted = operation.options["namespace"], int(operation.cursor or 0)
     with access.enter(principal, why="delete namespace"):
         named = Namespace.objects.within(principal.project_id).named([name]).first()
@@ -86,7 +86,7 @@ def delete_namespace(principal: Principal, operation: Operation, progress: Progr
 
 
 def delete_project(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
-    """Deletes the project with everything in it, keys, members and this operation too."""
+    """Delete the project with everything in it, keys, members and this operation too."""
     with access.enter(principal, why="delete project"):
         roots = list(Namespace.objects.within(principal.project_id).roots().order_by("name"))
     deleted = int(operation.cursor or 0)
@@ -105,28 +105,28 @@ def delete_project(principal: Principal, operation: Operation, progress: Progres
 
 
 def _packs(operations: Any) -> list[str]:
-    """The files of packs that these operations made."""
+    """Return the files of packs that these operations made."""
     return [backups.storage.pack_file(i) for i in operations.filter(kind="pack").values_list("id", flat=True)]
 
 
 def _remove(files: list[str]) -> None:
-    """Takes files out of the storage, once no row names them any more."""
+    """Take files out of the storage, once no row names them any more."""
     for name in files:
         backups.storage.remove(name)
 
 
 def size(namespace: Namespace) -> int:
-    """How many memories would go."""
+    """Return how many memories would go."""
     return int(Fragment.objects.within(namespace.project_id).filter(with_users(namespace)).count())
 
 
 def project_size(project: Project) -> int:
-    """How many memories would go with the whole project."""
+    """Return how many memories would go with the whole project."""
     return int(Fragment.objects.within(project.id).count())
 
 
 def _emptied(principal: Principal, here: Q, progress: Progress, *, stage: str, done: int) -> Iterator[int]:
-    """Deletes a namespace's memories, so many in each transaction; yields how many are gone."""
+    """Delete a namespace's memories, so many in each transaction; yields how many are gone."""
     mine = principal.project_id
     while True:
         with access.enter(principal, why="delete namespace"):

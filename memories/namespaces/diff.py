@@ -123,7 +123,7 @@ def at_once() -> Iterator[None]:
 
 
 def compare_namespaces(way: CopyRoute) -> Lineup:
-    """Compares both namespaces; leaves `branch_source`, `branch_target` and `branch_pairs` for `carrying`."""
+    """Compare both namespaces; leaves `branch_source`, `branch_target` and `branch_pairs` for `carrying`."""
     with at_once():
         for side in ("source", "target"):
             execute(SIDES.format(side=side), way.values)
@@ -150,7 +150,7 @@ def compare_namespaces(way: CopyRoute) -> Lineup:
 def rivals_of(
     way: CopyRoute, ids: Sequence[uuid.UUID], *, now: datetime.datetime
 ) -> dict[uuid.UUID, list[BranchRival]]:
-    """Who stands in the target for the same memory or source, by the id of the one that comes."""
+    """Return who stands in the target for the same memory or source, by the id of the one that comes."""
     found: dict[uuid.UUID, list[BranchRival]] = defaultdict(list)
     for mine, *rival in fetch(RIVALS, {**way.values, "ids": list(ids), "now": now, "standing": list(STANDING)}):
         found[mine].append(BranchRival(*rival))
@@ -158,5 +158,5 @@ def rivals_of(
 
 
 def relevances(way: CopyRoute, ids: Sequence[uuid.UUID], *, now: datetime.datetime) -> dict[uuid.UUID, float]:
-    """What decay left of each memory by now."""
+    """Return what decay left of each memory by now."""
     return dict(fetch(RELEVANCES, {**way.values, "ids": list(ids), "now": now}))

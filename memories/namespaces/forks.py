@@ -23,7 +23,7 @@ class BranchTaken(NovaError):
 
 
 def check_fork(options: Options) -> None:
-    """Raises BadOptions unless they name a target."""
+    """Raise BadOptions unless they name a target."""
     target = options.get("target")
     if set(options) != {"target"} or not isinstance(target, str) or not is_written(target):
         raise BadOptions("target", "Name the new namespace: project:branch.")
@@ -32,7 +32,7 @@ def check_fork(options: Options) -> None:
 
 
 def refuse_taken(operation: Operation) -> None:
-    """Raises BranchTaken before a fork is queued whose target is not empty, BadOptions before one to another user."""
+    """Raise BranchTaken before a fork is queued whose target is not empty, BadOptions before one to another user."""
     target = operation.options["target"]
     require_same_user(operation, target, field="target")
     found = Namespace.objects.within(operation.project_id).named([target]).first()
@@ -47,7 +47,7 @@ def require_same_user(operation: Operation, other: str, *, field: str) -> None:
 
 
 def is_empty(namespace: Namespace) -> bool:
-    """Whether it holds no memory."""
+    """Return whether it holds no memory."""
     return not Fragment.objects.within(namespace.project_id).filter(with_users(namespace)).exists()
 
 
@@ -57,12 +57,12 @@ def with_users(namespace: Namespace) -> Q:
 
 
 def copied(branch: Namespace) -> int:
-    """How many memories a branch began with."""
+    """Return how many memories a branch began with."""
     return int(Origin.objects.within(branch.project_id).filter(with_users(branch), operation_id=None).count())
 
 
 def fork(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
-    """Forks as an operation asks; see `copy_namespace`. Begun again after its end it has nothing to do."""
+    """Fork as an operation asks; see `copy_namespace`. Begun again after its end it has nothing to do."""
     if operation.cursor:
         return dict(operation.cursor)
     source = operation.namespace
@@ -79,10 +79,10 @@ def fork(principal: Principal, operation: Operation, progress: Progress) -> dict
 
 
 def copy_namespace(source: Namespace, name: str) -> dict[str, Any]:
-    """Copies all that a namespace and its users' scopes hold into a new or empty one, in the open transaction.
+    """Copy all that a namespace and its users' scopes hold into a new or empty one, in the open transaction.
 
     Whoever stores in either waits meanwhile. The same authorities, times, votes and source ids under new ids. What was
-    forgotten in another place is not copied. Raises BranchTaken.
+    forgotten in another place is not copied. Raise BranchTaken.
     """
     lock_namespace(source.id)
     target, _ = Namespace.objects.branch(source=source, name=name)
@@ -102,7 +102,7 @@ def copy_namespace(source: Namespace, name: str) -> dict[str, Any]:
 
 
 def _lock_memories(source: Namespace) -> int:
-    """Holds every memory of a namespace and its users as it is; how many there are."""
+    """Hold every memory of a namespace and its users as it is; how many there are."""
     ((count,),) = fetch(
         """SELECT count(*) FROM (SELECT FROM memories_fragment f JOIN memories_namespace n
                ON n.project_id = f.project_id AND n.id = f.namespace_id

@@ -46,7 +46,7 @@ class _OnlyLooked(Exception):
 
 
 def check_merge(options: Options) -> None:
-    """Raises BadOptions unless they name a source."""
+    """Raise BadOptions unless they name a source."""
     source = options.get("source")
     if set(options) - {"plan_id"} != {"source"} or not isinstance(source, str) or not is_written(source):
         raise BadOptions("source", "Name the branch that is merged: project:branch.")
@@ -54,7 +54,7 @@ def check_merge(options: Options) -> None:
 
 
 def refuse_unfit_merge(operation: Operation) -> None:
-    """Raises NotFound for a source that is not there, BadOptions for a merge with itself, and as its plan is unfit."""
+    """Raise NotFound for a source that is not there, BadOptions for a merge with itself, and as its plan is unfit."""
     require_same_user(operation, operation.options["source"], field="source")
     rows = Namespace.objects.within(operation.project_id).named([operation.options["source"]])
     found = rows.values_list("id", flat=True).first()
@@ -74,9 +74,9 @@ def permit_merge(principal: Principal, operation: Operation) -> None:
 
 
 def merge(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
-    """Merges `options.source` into the operation's namespace; a dry run does the same and takes it back.
+    """Merge `options.source` into the operation's namespace; a dry run does the same and takes it back.
 
-    Begun again after it was applied it has nothing to do. Raises NotFound, PlanChanged, NoPlan; nothing is merged then.
+    Begun again after it was applied it has nothing to do. Raise NotFound, PlanChanged, NoPlan; nothing is merged then.
     """
     if operation.cursor:
         return dict(operation.cursor)
@@ -112,7 +112,7 @@ def _ways(source: Namespace, target: Namespace, operation: Operation) -> Iterato
 
 
 def _combine_reports(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
-    """The reports of two ways as one: the names of the first, counts added, ids one after the other."""
+    """Return the reports of two ways as one: the names of the first, counts added, ids one after the other."""
     if not one:
         return other
 
@@ -134,7 +134,7 @@ def _refuse_changed(operation: Operation, text: dict[str, Any]) -> None:
 
 
 def undo_merge(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
-    """The target as it was before the merge, but for what was forgotten. Raises CannotUndo; nothing changes then."""
+    """The target as it was before the merge, but for what was forgotten. Raise CannotUndo; nothing changes then."""
 
     def unlink(run: Operation) -> None:
         Origin.objects.within(run.project_id).filter(operation_id=run.id).delete()
@@ -194,7 +194,7 @@ def _applied(
 
 
 def _lock_namespaces(way: CopyRoute) -> None:
-    """Holds both namespaces with every memory in them: in the order of their ids, as everybody does."""
+    """Hold both namespaces with every memory in them: in the order of their ids, as everybody does."""
     for namespace in sorted((way.source, way.target), key=lambda row: row.id):
         lock_namespace(namespace.id)
     fetch(

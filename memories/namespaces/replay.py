@@ -55,7 +55,7 @@ def replay(
     model: EmbeddingModel,
     now: datetime.datetime,
 ) -> Replayed:
-    """Lets memories of the source pass the target's gate at their own authority, batch by batch; the same each time.
+    """Let memories of the source pass the target's gate at their own authority, batch by batch; the same each time.
 
     Of one source, and of one memory that changed on both sides, the most relevant of the highest authority stays. The
     caller holds both namespaces.
@@ -143,7 +143,7 @@ def _barred(way: CopyRoute, rows: Iterable[Fragment], under: Mapping[str, Fragme
 
 
 def _under_their_keys(way: CopyRoute, rows: Iterable[Fragment]) -> dict[str, Fragment]:
-    """What stands in the target under the keys of these: the same memory, which says by now what they say."""
+    """Return what stands in the target under the keys of these: the same memory, which says by now what they say."""
     keys = {row.key for row in rows if row.key}
     there = Fragment.objects.within(way.target.project_id).filter(namespace=way.target, key__in=keys)
     return {row.key: row for row in there.order_by("id").select_for_update(of=("self",))} if keys else {}
@@ -187,7 +187,7 @@ def why_not_replaced(row: Fragment, rank: int, relevance: float, rivals: Sequenc
 
 
 def strongest(rivals: Sequence[BranchRival]) -> BranchRival:
-    """The one of the highest authority, of those the most relevant. Pure."""
+    """Return the one of the highest authority, of those the most relevant. Pure."""
     return max(rivals, key=lambda rival: (rival.authority, rival.relevance))
 
 
@@ -219,14 +219,14 @@ def _newcomers(
 
 
 def _copy_of(way: CopyRoute, row: Fragment, names: Mapping[uuid.UUID, uuid.UUID]) -> Fragment:
-    """The memory as it is to stand in the target, its lineage in the target's names."""
+    """Return the memory as it is to stand in the target, its lineage in the target's names."""
     values = {name: getattr(row, name) for name in KEPT}
     lineage = {name: [names.get(i, i) for i in values[name]] for name in ("parents", "roots")}
     return Fragment(**{**values, **lineage}, id=names[row.id], namespace=way.target)
 
 
 def _elsewhere(draft: ClaimDraft, names: Mapping[uuid.UUID, uuid.UUID]) -> ClaimDraft:
-    """A claim of the source with what became of it; what waits there is decided here."""
+    """Return a claim of the source with what became of it; what waits there is decided here."""
     verdict = "" if draft.verdict == Status.QUARANTINED else draft.verdict
     successor = names.get(draft.superseded_by) if draft.superseded_by else None
     return dataclasses.replace(draft, verdict=verdict, superseded_by=successor)

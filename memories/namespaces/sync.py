@@ -94,7 +94,7 @@ PUT_AWAY = f"""
 
 
 def forget_there(way: CopyRoute, *, now: datetime.datetime) -> list[uuid.UUID]:
-    """Carries out in the target what was forgotten in the source, with the authority with which it was; the ids."""
+    """Carry out in the target what was forgotten in the source, with the authority with which it was; the ids."""
     child = way.target.forked_from_id == way.source.id
     groups: dict[int, list[uuid.UUID]] = defaultdict(list)
     seen: set[uuid.UUID] = set()
@@ -166,7 +166,7 @@ def delete_rulings(project_id: uuid.UUID, operation_id: uuid.UUID) -> None:
 
 
 def bring_history(way: CopyRoute, ids: Sequence[uuid.UUID], elsewhere: Mapping[uuid.UUID, uuid.UUID]) -> int:
-    """Copies what was superseded or archived before it was ever in the target: it stands for nothing; how many."""
+    """Copy what was superseded or archived before it was ever in the target: it stands for nothing; how many."""
     if not ids:
         return 0
     with chosen(way, rows="t.id = ANY (%(ids)s)", values={"ids": list(ids)}) as copied:

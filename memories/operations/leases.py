@@ -32,7 +32,7 @@ class LeaseLost(Exception):
 
 
 def lease() -> datetime.timedelta:
-    """How long a worker may stay silent before its operation is given to another."""
+    """Return how long a worker may stay silent before its operation is given to another."""
     return datetime.timedelta(seconds=settings.OPERATION_LEASE_SECONDS)
 
 
@@ -45,7 +45,7 @@ def start(
     dry_run: bool,
     now: datetime.datetime,
 ) -> Operation:
-    """A queued operation."""
+    """Return a queued operation."""
     with access.enter(principal, why=f"start {kind}"):
         return Operation.objects.create(
             project_id=principal.project_id,
@@ -75,7 +75,7 @@ def starter(principal: Principal, operation: Operation) -> Principal:
 
 
 def claim(principal: Principal, operation_id: uuid.UUID, *, now: datetime.datetime) -> Operation | None:
-    """The operation, now ours under a new fencing token; None when it ended or another worker holds it."""
+    """Return the operation, now ours under a new fencing token; None when it ended or another worker holds it."""
     with access.enter(principal, why="claim"):
         free = Q(state=OperationState.QUEUED) | Q(state=OperationState.RUNNING, lease_until__lt=now)
         taken = (
@@ -93,7 +93,7 @@ def claim(principal: Principal, operation_id: uuid.UUID, *, now: datetime.dateti
 
 
 def renew_lease(principal: Principal, operation: Operation, *, now: datetime.datetime, **values: Any) -> None:
-    """Writes values while the lease is ours and renews it. Raises LeaseLost."""
+    """Write values while the lease is ours and renews it. Raise LeaseLost."""
     with access.enter(principal, why="progress"):
         mine = Operation.objects.within(principal.project_id).filter(
             id=operation.id, fence=operation.fence, state=OperationState.RUNNING
@@ -108,7 +108,7 @@ def renew_lease(principal: Principal, operation: Operation, *, now: datetime.dat
 
 
 def cancel(principal: Principal, operation_id: uuid.UUID, *, now: datetime.datetime) -> Operation:
-    """Ends a queued operation at once, asks a running one to end. Raises NotFound, NotOpen."""
+    """End a queued operation at once, ask a running one to end. Raise NotFound, NotOpen."""
     with access.enter(principal, why="cancel"):
         operation: Operation | None = (
             Operation.objects.within(principal.project_id).select_for_update().filter(id=operation_id).first()
@@ -135,7 +135,7 @@ def stranded_operations(principal: Principal, *, now: datetime.datetime) -> list
 
 
 def _fail_stranded(principal: Principal, now: datetime.datetime) -> None:
-    """Ends the operations that have lost their worker too often."""
+    """End the operations that have lost their worker too often."""
     Operation.objects.within(principal.project_id).filter(
         state=OperationState.RUNNING, lease_until__lt=now, fence__gte=ATTEMPTS
     ).update(

@@ -37,7 +37,7 @@ class PlanChanged(NovaError):
 
 
 def check_plan_id(options: Options) -> None:
-    """Raises BadOptions unless `plan_id` is an id, or left out."""
+    """Raise BadOptions unless `plan_id` is an id, or left out."""
     try:
         uuid.UUID(str(options.get(PLAN, uuid.UUID(int=0))))
     except ValueError as error:
@@ -45,7 +45,7 @@ def check_plan_id(options: Options) -> None:
 
 
 def plan_of(operation: Operation) -> Operation | None:
-    """The dry run whose plan a run is bound to; None for a run without one. Inside `access.enter`. Raises NoPlan."""
+    """The dry run whose plan a run is bound to; None for a run without one. Inside `access.enter`. Raise NoPlan."""
     if PLAN not in operation.options or operation.dry_run:
         return None
     rows = Operation.objects.within(operation.project_id).filter(
@@ -59,13 +59,13 @@ def plan_of(operation: Operation) -> Operation | None:
 
 
 def runs_of(plan: Operation) -> QuerySet[Any]:
-    """The runs that applied a plan, or are about to. Inside `access.enter`."""
+    """Return the runs that applied a plan, or are about to. Inside `access.enter`."""
     rows = Operation.objects.within(plan.project_id).filter(kind=plan.kind, options__plan_id=str(plan.id))
     return rows.filter(dry_run=False, state__in=(*OPEN, OperationState.SUCCEEDED)).order_by("created_at", "id")
 
 
 def refuse_unfit_plan(operation: Operation) -> None:
-    """Raises NoPlan or PlanUsed when the plan that a queued run is bound to can't be applied."""
+    """Raise NoPlan or PlanUsed when the plan that a queued run is bound to can't be applied."""
     plan = plan_of(operation)
     if plan and runs_of(plan).exclude(id=operation.id).exists():
         raise PlanUsed("this plan was applied already")

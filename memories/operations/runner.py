@@ -39,7 +39,7 @@ class Progress:
         self._cancelled = False
 
     def save(self, *, stage: str, done: int, total: int | None, cursor: Any = None) -> None:
-        """Saves how far it is and where to go on after a crash. Raises LeaseLost.
+        """Save how far it is and where to go on after a crash. Raise LeaseLost.
 
         Inside a transaction with the rows of a batch, both are kept or neither: whoever lost the lease writes nothing.
         """
@@ -50,7 +50,7 @@ class Progress:
             self._watcher(stage, done, total)
 
     def note(self, *, stage: str, done: int, total: int | None) -> None:
-        """Inside `alive`: how far it is, for people; written soon, by the other connection. Raises Cancelled."""
+        """Inside `alive`: how far it is, for people; written soon, by the other connection. Raise Cancelled."""
         self._noted = {"stage": stage, "done": done, "total": total}
         if self._watcher:
             self._watcher(stage, done, total)
@@ -92,7 +92,7 @@ class Progress:
             return bool(rows.values_list("cancel_requested", flat=True).get())
 
     def check(self) -> None:
-        """To be called between batches. Raises Cancelled when somebody asked the operation to end."""
+        """To be called between batches. Raise Cancelled when somebody asked the operation to end."""
         with access.enter(self.principal, why="progress"):
             self.operation.refresh_from_db(fields=["cancel_requested"])
         if self.operation.cancel_requested:
@@ -116,7 +116,7 @@ def run(
 
 
 def _starter(principal: Principal, operation: Operation) -> Mapping[str, Any]:
-    """Who started it, as row history says."""
+    """Return who started it, as row history says."""
     with access.enter(principal, why="claim"):
         events = events_of(Operation).objects.filter(pgh_obj=operation.id, pgh_label="insert")
         context = events.values_list("pgh_context", flat=True).first()

@@ -27,7 +27,7 @@ class PackHit:
 
 
 def search(path: Path, query: str, *, limit: int = 10) -> list[PackHit]:
-    """The memories that answer a question, best first. Without the pack's embedder by words alone. Raises BadPack."""
+    """The memories that answer a question, best first. Without the pack's embedder by words alone. Raise BadPack."""
     with pack(path) as (file, meta):
         try:
             model = EmbeddingModel(name=meta["model"], provider=meta["provider"], dim=int(meta["dim"]))

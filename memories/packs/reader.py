@@ -25,7 +25,7 @@ class BadPack(Exception):
 
 @contextmanager
 def pack(path: Path) -> Iterator[tuple[apsw.Connection, dict[str, str]]]:
-    """The file and what it says of itself. Raises BadPack, whatever is wrong with it, and IdentityMissing."""
+    """The file and what it says of itself. Raise BadPack, whatever is wrong with it, and IdentityMissing."""
     if not path.is_file():
         raise BadPack(f"There is no file {path}.")
     with path.open("rb") as stored:
@@ -58,7 +58,7 @@ def _names() -> str:
 
 @contextmanager
 def bundle_of(path: Path) -> Iterator[BinaryIO]:
-    """The signed bundle in a pack, as a file. Raises BadPack, NoSpace."""
+    """The signed bundle in a pack, as a file. Raise BadPack, NoSpace."""
     with pack(path) as (file, _), backups.storage.report_full_disk(), tempfile.TemporaryFile() as copy:
         query = "SELECT part, CASE WHEN typeof(bytes) = 'blob' AND length(bytes) <= ? THEN bytes END FROM bundle"
         for place, (part, chunk) in enumerate(file.execute(f"{query} ORDER BY part", (LONGEST,))):
@@ -70,13 +70,13 @@ def bundle_of(path: Path) -> Iterator[BinaryIO]:
 
 
 def import_pack(principal: Principal, path: Path, *, now: datetime.datetime) -> Backup:
-    """The pack's bundle as an uploaded backup, to be restored. Raises BadPack, and as `backups.take_in`."""
+    """Return the pack's bundle as an uploaded backup, to be restored. Raise BadPack, and as `backups.take_in`."""
     with bundle_of(path) as bundle:
         return backups.import_bundle(principal, bundle, now=now)
 
 
 def project_of(path: Path) -> str:
-    """The project of the namespace that a pack holds. Raises BadPack."""
+    """Return the project of the namespace that a pack holds. Raise BadPack."""
     with pack(path) as (_, meta):
         name = meta.get("namespace", "")
         if not FORM.fullmatch(name):

@@ -20,7 +20,7 @@ KINDS = {"meta": "table", "memories": "table", "words": "table", "vectors": "tab
 
 
 def create_file(path: Path, *, dim: int) -> apsw.Connection:
-    """A new file with empty tables; written in one go, so nothing is kept to roll back to."""
+    """Return a new file with empty tables; written in one go, so nothing is kept to roll back to."""
     made = _with_vectors(apsw.Connection(str(path)))
     made.execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")
     made.execute(TABLES.format(dim=int(dim)))
@@ -28,7 +28,7 @@ def create_file(path: Path, *, dim: int) -> apsw.Connection:
 
 
 def open_file(path: Path) -> apsw.Connection:
-    """A file to read. Raises apsw.Error when it is no database."""
+    """Return a file to read. Raises apsw.Error when it is no database."""
     found = _with_vectors(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY))
     # Whoever made the file does not run SQL of his own here.
     found.execute("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON")

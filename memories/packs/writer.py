@@ -24,19 +24,19 @@ STEP = 5_000  # memories between two signs of life
 
 
 def check(options: Options) -> None:
-    """Raises BadOptions unless they say at most whom it is encrypted for."""
+    """Raise BadOptions unless they say at most whom it is encrypted for."""
     if set(options) - {"recipients"}:
         raise BadOptions("options", "A pack takes recipients only.")
     backups.bundle.check_recipients(options)
 
 
 def name_of(operation: Operation) -> str:
-    """The file of a pack in the storage of the backups."""
+    """Return the file of a pack in the storage of the backups."""
     return backups.storage.pack_file(operation.id)
 
 
 def stored(principal: Principal, operation: Operation) -> BinaryIO:
-    """The file of a pack. Raises FileMissing, also when something that it may hold was forgotten since it was made."""
+    """The file of a pack. Raise FileMissing, also when something that it may hold was forgotten since it was made."""
     name = name_of(operation)
     with access.enter(principal, why="read pack"):
         if backups.list_outdated_packs(principal.project_id, [operation.id]):
@@ -45,7 +45,7 @@ def stored(principal: Principal, operation: Operation) -> BinaryIO:
 
 
 def write(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
-    """Packs the operation's namespace into the storage of the backups; the report names the pack."""
+    """Pack the operation's namespace into the storage of the backups; the report names the pack."""
     namespace, now = operation.namespace, operation.started_at or operation.created_at
     assert namespace is not None  # the kind asks for one
     model = active_model()
@@ -71,7 +71,7 @@ def write(principal: Principal, operation: Operation, progress: Progress) -> dic
 
 @contextmanager
 def _sqlite_taking_room() -> Iterator[None]:
-    """SQLite tells a full disk in words of its own. Raises NoSpace."""
+    """SQLite tells a full disk in words of its own. Raise NoSpace."""
     try:
         yield
     except apsw.FullError as error:
@@ -91,7 +91,7 @@ def fill(
     progress: Progress,
     now: datetime.datetime,
 ) -> int:
-    """Makes the SQLite file of a bundle; how many memories a search finds in it."""
+    """Make the SQLite file of a bundle; how many memories a search finds in it."""
     pack = create_file(path, dim=model.dim)
     number = 0
     with pack:
@@ -123,7 +123,7 @@ def _insert_memory(pack: apsw.Connection, number: int, text: dict[str, Any], *, 
 
 
 def _vector(vectors: Iterable[dict[str, Any]], model: EmbeddingModel) -> bytes | None:
-    """The one under the model: 32-bit floats, little-endian, as sqlite-vec takes them."""
+    """Return the one under the model: 32-bit floats, little-endian, as sqlite-vec takes them."""
     fitting = (v["vector"] for v in vectors if (v["model"], v["dim"]) == (model.name, model.dim))
     found = next(fitting, None)
     return None if found is None else base64.b64decode(found)

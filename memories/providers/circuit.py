@@ -21,7 +21,7 @@ class Circuit:
         return self._failures >= FAILURES and self._clock() < self._until
 
     def enter(self) -> bool:
-        """Whether to try. After the rest one is let through; the others wait for what becomes of it."""
+        """Return whether to try. After the rest one is let through; the others wait for what becomes of it."""
         with self._lock:
             if self.open:
                 return False

@@ -33,15 +33,15 @@ class Embedder(Protocol):
     dim: int
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Of texts to be found: (n, dim) float32, each row of length 1. Raises EmbeddingFailed."""
+        """Of texts to be found: (n, dim) float32, each row of length 1. Raise EmbeddingFailed."""
         ...
 
     def embed_queries(self, texts: Sequence[str]) -> Vectors:
-        """Of questions, for models that treat them in another way; else as `embed`. Raises EmbeddingFailed."""
+        """Of questions, for models that treat them in another way; else as `embed`. Raise EmbeddingFailed."""
         ...
 
     def readiness(self) -> Readiness:
-        """Whether an answer would come at once."""
+        """Return whether an answer would come at once."""
         ...
 
 
@@ -58,7 +58,7 @@ class Encoder(Protocol):
 
 
 def unit_vectors(vectors: Any, *, count: int, dim: int) -> Vectors:
-    """The vectors brought to length 1. Raises EmbeddingFailed unless they are `count` finite rows of `dim`, none 0."""
+    """The vectors brought to length 1. Raise EmbeddingFailed unless they are `count` finite rows of `dim`, none 0."""
     if count == 0:
         return np.empty((0, dim), np.float32)
     try:

@@ -45,7 +45,7 @@ def offered() -> tuple[str, ...]:
 
 
 def embedder_of(model: EmbeddingModel) -> Embedder:
-    """The embedder that serves a model row. Raises EmbeddingFailed for a provider that is gone."""
+    """Return the embedder that serves a model row. Raise EmbeddingFailed for a provider that is gone."""
     if model.provider in EMBEDDERS:
         return EMBEDDERS[model.provider]
     if model.provider not in FAMILIES:
@@ -58,7 +58,7 @@ def embedder_of(model: EmbeddingModel) -> Embedder:
 
 
 def readiness_of(model: EmbeddingModel) -> Readiness:
-    """Whether the model's embedder would answer at once, in this process."""
+    """Return whether the model's embedder would answer at once, in this process."""
     try:
         return embedder_of(model).readiness()
     except EmbeddingFailed:
@@ -66,7 +66,7 @@ def readiness_of(model: EmbeddingModel) -> Readiness:
 
 
 def embed(texts: Sequence[str], *, model: EmbeddingModel) -> list[Any]:
-    """A unit vector per text to be stored, or None for those that the embedder fails on.
+    """Return a unit vector per text to be stored, or None for those that the embedder fails on.
 
     A slow embedder keeps no connection of the pool meanwhile.
     """
@@ -81,7 +81,7 @@ def embed(texts: Sequence[str], *, model: EmbeddingModel) -> list[Any]:
 
 
 def embed_query(text: str, *, model: EmbeddingModel) -> Any:
-    """The unit vector of a question, or None when the embedder fails. Questions asked lately are known."""
+    """Return the unit vector of a question, or None when the embedder fails. Questions asked lately are known."""
     return embed_queries([text], model=model)[0]
 
 
@@ -115,7 +115,7 @@ def _give_back() -> None:
 
 
 def _embed_each(texts: list[str], model: EmbeddingModel) -> list[Any]:
-    """A vector per text; None for a text that the provider refuses. Raises EmbeddingFailed when it works for none."""
+    """A vector per text; None for a text that the provider refuses. Raise EmbeddingFailed when it works for none."""
     try:
         return list(_called(lambda embedder: embedder.embed(texts), model, texts=len(texts)))
     except TextsRefused as error:

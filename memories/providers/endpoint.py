@@ -78,7 +78,7 @@ class Endpoint:
 
 
 def in_order(answer: Any, *, count: int) -> list[Any]:
-    """The vectors by their `index`, whatever order they came in. Raises EmbeddingFailed when some are missing."""
+    """The vectors by their `index`, whatever order they came in. Raise EmbeddingFailed when some are missing."""
     try:
         found = {item["index"]: item["embedding"] for item in answer["data"]}
         vectors = [found[index] for index in range(count)]

@@ -46,7 +46,7 @@ class ExportFailed(Exception):
 
 
 def exported(source: Path, *, root: Path, load: Load) -> Encoder:
-    """The encoder of the model in `source`, exported under `root` when it was not before. Raises ExportFailed."""
+    """The encoder of the model in `source`, exported under `root` when it was not before. Raise ExportFailed."""
     try:
         folder = root / f"{source.parent.name}-{_digest(source)[:16]}"
         if encoder := _load_existing(folder, load):
@@ -59,7 +59,7 @@ def exported(source: Path, *, root: Path, load: Load) -> Encoder:
 
 
 def _digest(source: Path) -> str:
-    """What the graph depends on: the model's files, the versions of what makes and runs it."""
+    """Return what the graph depends on: the model's files, the versions of what makes and runs it."""
     total = hashlib.sha256(json.dumps([EXPORT, *(version(name) for name in MEANT_BY)]).encode())
     for path in sorted(source.rglob("*")):
         if path.suffix in (".json", ".safetensors", ".bin"):
@@ -68,7 +68,7 @@ def _digest(source: Path) -> str:
 
 
 def _load_existing(folder: Path, load: Load) -> Encoder | None:
-    """The export that is there, None when it is missing or damaged."""
+    """Return the export that is there, None when it is missing or damaged."""
     if not (folder / "model.onnx").exists():
         return None
     try:
@@ -89,7 +89,7 @@ def _process_lock(path: Path) -> Iterator[None]:
 
 
 def _made(source: Path, folder: Path, load: Load) -> Encoder:
-    """Exports beside the folder, checks, and only then puts it in its place."""
+    """Export beside the folder, check, and only then put it in its place."""
     for left in folder.parent.glob(f"{folder.name}.*.tmp"):
         shutil.rmtree(left, ignore_errors=True)
     draft = Path(tempfile.mkdtemp(prefix=f"{folder.name}.", suffix=".tmp", dir=folder.parent))
@@ -128,7 +128,7 @@ def _export(source: Path, folder: Path) -> None:
 
 
 def _checked(folder: Path, load: Load, texts: Sequence[str]) -> Encoder:
-    """The encoder, when its vectors are torch's. Raises ExportFailed."""
+    """Return the encoder, when its vectors are torch's. Raise ExportFailed."""
     reference = np.load(folder / "reference.npy")
     try:
         encoder = load(folder / "model.onnx")

@@ -67,7 +67,7 @@ class EndpointHandler(FakeHandler):
     server: FakeEndpoint
 
     def do_POST(self) -> None:
-        """Answers according to the mode."""
+        """Answer according to the mode."""
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.server.requests.append(asked)
         self.server.keys.append(self.headers["Authorization"])
@@ -131,10 +131,10 @@ class EndpointHandler(FakeHandler):
 
 
 def serving(**options: Any) -> AbstractContextManager[FakeEndpoint]:
-    """A running endpoint; arguments as FakeEndpoint's."""
+    """Return a running endpoint; arguments as FakeEndpoint's."""
     return running(FakeEndpoint(**options))
 
 
 def serve(*, port: int, dim: int, mode: str) -> None:
-    """Serves until it is interrupted."""
+    """Serve until it is interrupted."""
     serve_until_interrupted(FakeEndpoint(port=port, dim=dim, mode=mode))

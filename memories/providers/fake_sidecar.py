@@ -76,7 +76,7 @@ class SidecarHandler(FakeHandler):
     server: FakeSidecar
 
     def do_POST(self) -> None:
-        """Answers according to the mode."""
+        """Answer according to the mode."""
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.server.requests.append(asked)
         self.server.keys.append(self.headers["Authorization"])
@@ -174,7 +174,7 @@ def _strings(value: Any) -> list[str]:
 
 
 def answer(work: dict[str, Any]) -> dict[str, Any]:
-    """What a sensible model answers to a work order of this project."""
+    """Return what a sensible model answers to a work order of this project."""
     return WORK[str(work["task"])](work)
 
 
@@ -223,10 +223,10 @@ WORK: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
 
 
 def serving(**options: Any) -> AbstractContextManager[FakeSidecar]:
-    """A running sidecar; arguments as FakeSidecar's."""
+    """Return a running sidecar; arguments as FakeSidecar's."""
     return running(FakeSidecar(**options))
 
 
 def serve(*, port: int, mode: str) -> None:
-    """Serves until it is interrupted."""
+    """Serve until it is interrupted."""
     serve_until_interrupted(FakeSidecar(port=port, mode=mode))

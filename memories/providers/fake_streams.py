@@ -30,7 +30,7 @@ COMMENTS = [": keep-alive", ":", "event: message", "id: 7", "retry: 10", "unknow
 
 
 def completion(text: str, *, calls: bool) -> dict[str, Any]:
-    """A whole chat completion that says the text, or calls a tool."""
+    """Return a whole chat completion that says the text, or calls a tool."""
     message: dict[str, Any] = {"role": "assistant", "content": None if calls else text}
     message |= {"tool_calls": [CALL]} if calls else {}
     choice = {"index": 0, "message": message, "finish_reason": "tool_calls" if calls else "stop"}
@@ -38,14 +38,14 @@ def completion(text: str, *, calls: bool) -> dict[str, Any]:
 
 
 def event(delta: dict[str, Any], *, finish: str | None = None) -> bytes:
-    """One event of a stream, as OpenAI writes it; UTF-8 is not escaped."""
+    """Return one event of a stream, as OpenAI writes it; UTF-8 is not escaped."""
     choice = {"index": 0, "delta": delta, "finish_reason": finish}
     chunk = {**HEAD, "object": "chat.completion.chunk", "choices": [choice]}
     return f"data: {json.dumps(chunk, ensure_ascii=False)}\n\n".encode()
 
 
 def events(text: str) -> list[bytes]:
-    """The text word by word, with [DONE] at the end."""
+    """Return the text word by word, with [DONE] at the end."""
     words = text.split(" ")
     said = [word + (" " if number < len(words) else "") for number, word in enumerate(words, start=1)]
     opening = event({"role": "assistant", "content": ""})
@@ -53,7 +53,7 @@ def events(text: str) -> list[bytes]:
 
 
 def tool_events() -> list[bytes]:
-    """A tool call whose arguments come in two halves."""
+    """Return a tool call whose arguments come in two halves."""
     first = {"index": 0, **CALL, "function": {"name": "weather", "arguments": '{"city": '}}
     second = {"index": 0, "function": {"arguments": '"Lisbon"}'}}
     opening = event({"role": "assistant", "content": None, "tool_calls": [first]})
@@ -61,7 +61,7 @@ def tool_events() -> list[bytes]:
 
 
 def odd(data: bytes, *, seed: int) -> list[bytes]:
-    """The data in pieces of 1 to 37 bytes: cut inside letters, lines and events."""
+    """Return the data in pieces of 1 to 37 bytes: cut inside letters, lines and events."""
     chance, pieces, at = random.Random(seed), [], 0
     while at < len(data):
         size = chance.randint(1, 37)

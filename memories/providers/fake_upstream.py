@@ -67,7 +67,7 @@ class UpstreamHandler(FakeHandler):
     disable_nagle_algorithm = True  # pieces go out at once, as they are
 
     def do_POST(self) -> None:
-        """Answers according to the mode."""
+        """Answer according to the mode."""
         asked = self._read_request()
         if self.path.partition("?")[0] != "/v1/chat/completions":
             self._elsewhere(asked)
@@ -162,7 +162,7 @@ class UpstreamHandler(FakeHandler):
             yield from {"dropping": whole[: len(whole) // 2], "no_done": whole[:-1]}.get(mode, whole)
 
     def _pause(self, seconds: float) -> None:
-        """Waits, with an eye on the caller. Raises Left."""
+        """Wait, with an eye on the caller. Raise Left."""
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0 and not self.server.stopping.is_set():
             if select.select([self.connection], [], [], min(left, 0.05))[0] and not self.connection.recv(
@@ -187,10 +187,10 @@ class UpstreamHandler(FakeHandler):
 
 
 def serving(**options: Any) -> AbstractContextManager[FakeUpstream]:
-    """A running upstream; arguments as FakeUpstream's."""
+    """Return a running upstream; arguments as FakeUpstream's."""
     return running(FakeUpstream(**options))
 
 
 def serve(*, port: int, mode: str) -> None:
-    """Serves until it is interrupted."""
+    """Serve until it is interrupted."""
     serve_until_interrupted(FakeUpstream(port=port, mode=mode, keep=False))

@@ -32,7 +32,7 @@ class Pooled(torch.nn.Module):  # type: ignore[misc]  # torch has no types here
 
 
 def export(source: str, folder: Path, texts: list[str]) -> None:
-    """Writes graph and reference."""
+    """Write graph and reference."""
     disable_progress_bar()  # type: ignore[no-untyped-call]
     torch.set_num_threads(1)
     model = SentenceTransformer(

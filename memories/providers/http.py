@@ -73,7 +73,7 @@ class JsonService:
             raise Unanswered("the answer is no JSON", kind="malformed") from error
 
     def _read(self, response: httpx2.Response, deadline: float) -> bytes:
-        """The raw body: nothing is unpacked, so its size is what came over the wire."""
+        """Return the raw body: nothing is unpacked, so its size is what came over the wire."""
         body, largest = bytearray(), self._largest or LARGEST
         for piece in response.iter_raw():
             body += piece
@@ -91,7 +91,7 @@ def _kind(error: Exception) -> str:
 
 
 def is_loopback(url: str) -> bool:
-    """Whether a URL leads to this machine."""
+    """Return whether a URL leads to this machine."""
     host = urlsplit(url).hostname or ""
     try:
         return ipaddress.ip_address(host).is_loopback

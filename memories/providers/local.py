@@ -65,5 +65,5 @@ class LocalEmbedder(ABC):
 
     @abstractmethod
     def _load(self) -> Encoder:
-        """The model, ready to use; may take long and raise anything."""
+        """Return the model, ready to use; may take long and raise anything."""
         ...

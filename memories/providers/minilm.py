@@ -33,7 +33,7 @@ class MiniLM(LocalEmbedder):
 
 
 def encoder_of(source: Path, graph: Path) -> Encoder:
-    """The exported graph with the tokenizer of the package, cutting texts where the package does."""
+    """Return the exported graph with the tokenizer of the package, cutting texts where the package does."""
     from memories.providers.graphs import GraphEncoder  # onnxruntime comes late: it takes a while to import
 
     longest = json.loads((source / "sentence_bert_config.json").read_text())["max_seq_length"]

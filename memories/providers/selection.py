@@ -14,14 +14,14 @@ class NoSuchModel(Exception):
 
 
 def active_model() -> EmbeddingModel:
-    """The model that new fragments and queries use; in a new database the one that EMBEDDER names."""
+    """Return the model that new fragments and queries use; in a new database the one that EMBEDDER names."""
     # Raw, because every search asks: the ORM takes longer to word this than Postgres to answer it.
     found = EmbeddingModel.objects.raw("SELECT * FROM memories_embeddingmodel WHERE state = %s", [ModelState.ACTIVE])
     return next(iter(found), None) or _first_model()
 
 
 def model_named(name: str) -> EmbeddingModel:
-    """The model that a question names. Raises NoSuchModel when there is none or it is still building or retired."""
+    """The model that a question names. Raise NoSuchModel when there is none or it is still building or retired."""
     model: EmbeddingModel | None = EmbeddingModel.objects.filter(name=name).first()
     if model is None:
         raise NoSuchModel("there is no embedding model of that name")
@@ -31,7 +31,7 @@ def model_named(name: str) -> EmbeddingModel:
 
 
 def live_models() -> list[EmbeddingModel]:
-    """The models that every fragment has or awaits a vector of, the active one first."""
+    """Return the models that every fragment has or awaits a vector of, the active one first."""
     active = active_model()
     others = EmbeddingModel.objects.live().exclude(id=active.id).order_by("created_at", "id")
     return [active, *others]

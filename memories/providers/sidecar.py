@@ -87,7 +87,7 @@ class Sidecar:
         return f"{parts.hostname or ''}:{parts.port}" if parts.port else parts.hostname or ""
 
     def envelope(self, ask: Ask) -> dict[str, Any]:
-        """The body of the request: the same for the same question."""
+        """Return the body of the request: the same for the same question."""
         if self.openai:
             messages = [{"role": "system", "content": ask.system}, {"role": "user", "content": ask.prompt}]
             form = {"response_format": {"type": "json_object"}, "temperature": 0}
@@ -96,7 +96,7 @@ class Sidecar:
         return {"model": self.model, "system": ask.system, "prompt": ask.prompt, "stream": False, **options}
 
     def generate(self, ask: Ask, *, patience: float | None = None) -> SidecarAnswer:
-        """Asks, at most for `patience` seconds, retries included. Raises InsideTransaction."""
+        """Ask, at most for `patience` seconds, retries included. Raise InsideTransaction."""
         refuse_transaction()
         body = self.envelope(ask)
         if not self.circuit.enter():
@@ -151,14 +151,14 @@ def output_hash(text: str | None) -> str:
 
 
 def _passes(error: BaseException) -> bool:
-    """Whether trying again may help. What took all the time there was does not get more of it."""
+    """Return whether trying again may help. What took all the time there was does not get more of it."""
     if not isinstance(error, Unanswered):
         return False
     return error.kind in ("unreachable", "broken") or error.status in PASSING
 
 
 def _text(answer: Any) -> str | None:
-    """The text of a chat completion or of Ollama's answer; None when there is none."""
+    """Return the text of a chat completion or of Ollama's answer; None when there is none."""
     try:
         found = answer["choices"][0]["message"]["content"] if "choices" in answer else answer.get("response")
     except (TypeError, AttributeError, KeyError, IndexError) as error:
@@ -169,7 +169,7 @@ def _text(answer: Any) -> str | None:
 
 
 def refuse_transaction() -> None:
-    """Raises InsideTransaction when one is open; the one that a test runs in does not count, as for Django itself."""
+    """Raise InsideTransaction when one is open; the one that a test runs in does not count, as for Django itself."""
     innermost: Any = connection.atomic_blocks[-1] if connection.in_atomic_block else None
     if innermost is not None and not innermost._from_testcase:
         raise InsideTransaction("a model is never asked while a transaction is open")
@@ -180,7 +180,7 @@ _made: list[Sidecar] = []
 
 
 def current_sidecar() -> Sidecar | None:
-    """The sidecar that the settings name, with its circuit, or None."""
+    """Return the sidecar that the settings name, with its circuit, or None."""
     if not settings.SIDECAR_URL:
         return None
     wanted = Sidecar(

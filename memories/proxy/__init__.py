@@ -5,6 +5,6 @@ from memories.proxy.upstream import close_connections
 
 
 async def stop() -> None:
-    """Ends open answers, waits for what was said to be written down, and closes connections. For this event loop."""
+    """End open answers, wait for what was said to be written down, and closes connections. For this event loop."""
     await finish_all()
     await close_connections()

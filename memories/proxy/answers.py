@@ -19,7 +19,7 @@ class AssistantAnswer:
 
 
 def answer_text(body: bytes, *, content_type: str) -> AssistantAnswer:
-    """What the first choice of a chat completion says, streamed or whole."""
+    """Return what the first choice of a chat completion says, streamed or whole."""
     if content_type.partition(";")[0].strip().lower() == "text/event-stream":
         return _streamed(body)
     try:
@@ -30,7 +30,7 @@ def answer_text(body: bytes, *, content_type: str) -> AssistantAnswer:
 
 
 def _streamed(body: bytes) -> AssistantAnswer:
-    """The deltas of a stream put together; broken events are passed over, an endless one ends it."""
+    """Return the deltas of a stream put together; broken events are passed over, an endless one ends it."""
     texts: list[str] = []
     question = httpx2.Request("POST", "http://upstream")  # the library wants to know one
     response = httpx2.Response(200, headers={"Content-Type": "text/event-stream"}, content=body, request=question)

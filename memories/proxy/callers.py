@@ -40,7 +40,7 @@ async def caller_in_time(authorization: str, *, now: datetime.datetime, deadline
 
 
 def caller_of(authorization: str, *, now: datetime.datetime, find: Finding | None = None) -> Principal:
-    """The principal behind `Authorization: Bearer nova_…`. Raises Refused: 401, 403, 429, or 503 for a stranger while
+    """The principal behind `Authorization: Bearer nova_…`. Raise Refused: 401, 403, 429, or 503 for a stranger while
     the database is away."""
     scheme, _, key = authorization.strip().partition(" ")
     principal = (find or _look_up)(key.strip(), now) if scheme.lower() == "bearer" else None
@@ -77,7 +77,7 @@ def _look_up(key: str, now: datetime.datetime) -> Principal | None:
 
 
 def _cached_caller(key: str, now: datetime.datetime) -> Principal:
-    """Who held this key within GRACE. Raises OperationalError for a stranger."""
+    """Return who held this key within GRACE. Raise OperationalError for a stranger."""
     with _meeting:
         known = _acquaintances.get(_digest(key))
     if known is None:

@@ -23,7 +23,7 @@ def listener_of(
     content_type: str,
     packed: bool,
 ) -> Listener | None:
-    """Takes the bytes of the answer and writes down what is new; None when nothing shall be captured."""
+    """Take the bytes of the answer and writes down what is new; None when nothing shall be captured."""
     if not options.capture:
         return None
     if status != 200:

@@ -32,7 +32,7 @@ KNOWN = (ProxyRefused, NotFound, NotPermitted, UserRequired, RequestDataTooBig, 
 
 
 def refused_for(error: Exception) -> ProxyRefused:
-    """How one of the KNOWN exceptions is told."""
+    """Return how one of the KNOWN exceptions is told."""
     match error:
         case ProxyRefused():
             return error

@@ -71,7 +71,7 @@ def principal_for(principal: Principal, headers: Mapping[str, str], body: Mappin
 
 def options_of(principal: Principal, headers: Mapping[str, str]) -> MemoryOptions:
     """The wish of a request. What was not asked for happens as far as the grant reaches; what was asked for and is not
-    granted is refused. Raises Refused, NotFound, NotPermitted."""
+    granted is refused. Raise Refused, NotFound, NotPermitted."""
     asked = _mode(headers)
     session = headers.get(SESSION, "").strip()
     if len(session) > SESSION_LIMIT:
@@ -135,6 +135,6 @@ def _require(principal: Principal, namespace: str, *, recall: bool, capture: boo
 
 
 def only_namespace(principal: Principal) -> str:
-    """The grant's namespace when it names exactly one, without a pattern; else ""."""
+    """Return the grant's namespace when it names exactly one, without a pattern; else ""."""
     names = principal.namespaces
     return names[0] if len(names) == 1 and FORM.fullmatch(names[0]) else ""

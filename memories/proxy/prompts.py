@@ -89,7 +89,7 @@ class Prompt:
         return Spoken(frozenset(digests), frozenset(map(plain, pieces)))
 
     def reply(self, text: str, *, partial: bool) -> CapturedTurn:
-        """The assistant's turn that answers."""
+        """Return the assistant's turn that answers."""
         digest = b""
         for message in self.messages:
             digest = _digest(digest, message)
@@ -105,7 +105,7 @@ def _digest(before: bytes, message: Message) -> bytes:
 
 
 def prompt_of(raw: bytes) -> Prompt:
-    """The request in a body. Raises Refused (400)."""
+    """Return the request in a body. Raise Refused (400)."""
     try:
         body = json.loads(raw, parse_constant=refuse_constant)
     except (ValueError, RecursionError) as error:
@@ -136,7 +136,7 @@ def _check(message: object, place: str) -> None:
 
 
 def message_text(message: Mapping[str, Any]) -> str:
-    """The text of a message: its content, or the text parts of it."""
+    """Return the text of a message: its content, or the text parts of it."""
     content = message.get("content")
     if isinstance(content, list):
         texts = [part.get("text") for part in content if part.get("type", "text") in ("text", "input_text")]
@@ -145,13 +145,13 @@ def message_text(message: Mapping[str, Any]) -> str:
 
 
 def _is_one_text(message: Mapping[str, Any]) -> bool:
-    """Whether a message is one text: files and pasted pages come as parts beside it."""
+    """Return whether a message is one text: files and pasted pages come as parts beside it."""
     content = message.get("content")
     return isinstance(content, str) or (isinstance(content, list) and len(content) == 1)
 
 
 def append_block(content: str | list[Any], block: str) -> str | list[Any]:
-    """A content with the block behind it: a paragraph, or a text part."""
+    """Return a content with the block behind it: a paragraph, or a text part."""
     if isinstance(content, list):
         return [*content, {"type": "text", "text": block}]
     return f"{content}\n\n{block}" if content else block

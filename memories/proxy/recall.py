@@ -46,7 +46,7 @@ class Recalled:
 
 
 def database_deadline() -> float:
-    """Until when, in this event loop's time, a request that comes now waits for the database."""
+    """Return until when, in this event loop's time, a request that comes now waits for the database."""
     return asyncio.get_running_loop().time() + PATIENCE
 
 

@@ -42,7 +42,7 @@ class Relay:
         return self
 
     async def __anext__(self) -> bytes:
-        """The next piece, unchanged. Raises CancelledError when the upstream breaks off, so that we do too."""
+        """Return the next piece, unchanged. Raise CancelledError when the upstream breaks off, so that we do too."""
         try:
             piece = await anext(self._pieces)
         except StopAsyncIteration:
@@ -64,7 +64,7 @@ class Relay:
         return piece
 
     async def end(self) -> Future[None] | None:
-        """Lets go of the upstream and has written down what was heard; the first time only."""
+        """Let go of the upstream and write down what was heard; the first time only."""
         if self._ended:
             return None
         self._ended = True
@@ -93,7 +93,7 @@ def _write(listener: Listener, heard: bytes) -> None:
 
 
 async def finish_all() -> None:
-    """Ends what is still open and waits until everything is written down: the server stops."""
+    """End what is still open and wait until everything is written down: the server stops."""
     here = asyncio.get_running_loop()
     for relay in [relay for relay in _open if relay.loop is here]:
         await relay.end()

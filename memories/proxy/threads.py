@@ -14,7 +14,7 @@ WORKERS = ThreadPoolExecutor(16, thread_name_prefix="proxy")
 
 
 async def in_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """What `work` answers, done in a thread."""
+    """Return what `work` answers, done in a thread."""
     return await sync_to_async(_done, thread_sensitive=False, executor=WORKERS)(work, *args, **kwargs)
 
 

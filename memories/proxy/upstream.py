@@ -57,7 +57,7 @@ _clients = weakref.WeakKeyDictionary()
 
 
 def require_upstream() -> str:
-    """The operator's base URL. Raises Refused (503) without one."""
+    """Return the operator's base URL. Raise Refused (503) without one."""
     url: str = settings.PROXY_UPSTREAM_URL
     if not url:
         raise ProxyRefused(503, "no_upstream", "No upstream is configured: set PROXY_UPSTREAM_URL.")
@@ -65,7 +65,7 @@ def require_upstream() -> str:
 
 
 def url_of(request: HttpRequest, path: str) -> str:
-    """Where a request for `/v1/{path}` goes. Raises Refused for a path that would climb out of the upstream's."""
+    """Where a request for `/v1/{path}` goes. Raise Refused for a path that would climb out of the upstream's."""
     base = require_upstream()
     plain = path
     while plain != (plain := unquote(plain)):  # a server behind may decode it once more than we do
@@ -94,9 +94,9 @@ def require_path(principal: Principal, method: str, path: str) -> None:
 
 
 async def ask(request: HttpRequest, path: str, content: bytes | AsyncIterator[bytes] | None) -> httpx2.Response:
-    """The upstream's answer as soon as its head is there; its body is still to be read, and it is to be closed.
+    """Return the upstream's answer as soon as its head is there; its body is still to be read, and it is to be closed.
 
-    Raises Refused: 503 without an upstream, 502 for one that does not answer.
+    Raise Refused: 503 without an upstream, 502 for one that does not answer.
     """
     url = url_of(request, path)
     headers = _sent(request.headers)
@@ -128,7 +128,7 @@ def _sent(headers: Mapping[str, str]) -> dict[str, str]:
 
 
 def response_headers(headers: httpx2.Headers) -> dict[str, str]:
-    """The upstream's headers for the caller; none that would speak for this server."""
+    """Return the upstream's headers for the caller; none that would speak for this server."""
     return {
         name: value
         for name, value in headers.items()
@@ -137,13 +137,13 @@ def response_headers(headers: httpx2.Headers) -> dict[str, str]:
 
 
 async def response_chunks(request: HttpRequest) -> AsyncIterator[bytes]:
-    """The body of a request, piece by piece."""
+    """Return the body of a request, piece by piece."""
     while piece := request.read(PIECE):
         yield piece
 
 
 def _client(*, trust_env: bool) -> httpx2.AsyncClient:
-    """The client of this event loop: connections belong to one."""
+    """Return the client of this event loop: connections belong to one."""
     loop = asyncio.get_running_loop()
     known, client = _clients.get(loop, (None, None))
     if client is None or known is not trust_env:
@@ -158,7 +158,7 @@ def _client(*, trust_env: bool) -> httpx2.AsyncClient:
 
 
 async def close_connections() -> None:
-    """Closes this event loop's connections."""
+    """Close this event loop's connections."""
     _, client = _clients.pop(asyncio.get_running_loop(), (None, None))
     if client is not None:
         await client.aclose()

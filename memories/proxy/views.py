@@ -57,7 +57,7 @@ class Chat:
 
 @refusing
 async def chat(request: HttpRequest) -> HttpResponseBase:
-    """A chat completion, with what the memory knows on the question; what is said is captured."""
+    """Return a chat completion, with what the memory knows on the question; what is said is captured."""
     now, deadline = timezone.now(), database_deadline()
     principal = await caller_in_time(request.headers.get("Authorization", ""), now=now, deadline=deadline)
     asked = await asyncio.to_thread(_admitted, principal, request)
@@ -77,7 +77,7 @@ async def chat(request: HttpRequest) -> HttpResponseBase:
 
 
 def _admitted(principal: Principal, request: HttpRequest) -> Chat:
-    """What is asked, read without the database and off the event loop: a body may be long."""
+    """Return what is asked, read without the database and off the event loop: a body may be long."""
     upstream.require_upstream()
     if request.method != "POST":
         raise ProxyRefused(405, "method_not_allowed", "Use POST.")
@@ -104,7 +104,7 @@ def _converses(request: HttpRequest, path: str) -> bool:
 
 
 def _handed_on(answer: httpx2.Response, listener: Listener | None, headers: dict[str, str]) -> HttpResponseBase:
-    """The upstream's answer as it comes: status, headers and every byte."""
+    """Return the upstream's answer as it comes: status, headers and every byte."""
     response = StreamingHttpResponse(
         Relay(answer, listener),
         status=answer.status_code,

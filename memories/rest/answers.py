@@ -52,12 +52,12 @@ class Shown(serializers.Serializer[Any]):
 
 
 def _reading(field: Any) -> Callable[[Any], Any]:
-    """How the field's value is taken from a row."""
+    """Return how the field's value is taken from a row."""
     return attrgetter(field.source) if field.source_attrs else field.get_attribute
 
 
 def _showing(field: Any) -> Callable[[Any], Any] | None:
-    """How the value is worded; None where it is as it should be."""
+    """Return how the value is worded; None where it is as it should be."""
     if isinstance(field, serializers.ListField) and type(field.child) in AS_IT_IS:
         return None
     return None if type(field) in AS_IT_IS else field.to_representation
@@ -67,7 +67,7 @@ class OrNull(serializers.CharField):
     """A text column whose empty value answers null."""
 
     def to_representation(self, value: Any) -> Any:
-        """The text or None."""
+        """Return the text or None."""
         return value or None
 
 
@@ -317,7 +317,7 @@ def answers(
 def stored(
     admissions: Sequence[Admission], rows: Sequence[Fragment], *, now: datetime.datetime
 ) -> list[dict[str, Any]]:
-    """The answers to stores: the fragments, and what each did to others."""
+    """Return the answers to stores: the fragments, and what each did to others."""
     return [
         {
             **shown,

@@ -25,16 +25,16 @@ JSON = "application/json"
 
 
 def key_of(request: Request) -> Principal:
-    """Whose key asks, whatever user the request is about; `HasVerb` let nobody else through."""
+    """Return whose key asks, whatever user the request is about; `HasVerb` let nobody else through."""
     principal = request.user
     assert isinstance(principal, Principal)
     return principal
 
 
 def principal_of(request: Request) -> Principal:
-    """Who asks, and about which user: named by the address, the body or a header (there percent-encoded).
+    """Return who asks, and about which user: named by the address, the body or a header (there percent-encoded).
 
-    Raises ValidationError, UserRequired, NotPermitted, NotFound.
+    Raise ValidationError, UserRequired, NotPermitted, NotFound.
     """
     known: Principal | None = vars(request).get("about_user")  # asked for more than once
     if known is None:
@@ -82,7 +82,7 @@ def _user_in(name: Any) -> str | None:
 
 
 def decoded_user(header: str) -> str:
-    """The user that a header names, percent-encoded UTF-8. Raises ValidationError."""
+    """Return the user that a header names, percent-encoded UTF-8. Raise ValidationError."""
     try:
         return unquote(header, errors="strict")
     except UnicodeDecodeError as error:
@@ -90,7 +90,7 @@ def decoded_user(header: str) -> str:
 
 
 def _users_of_parts(body: dict[str, Any]) -> set[str]:
-    """The users that the parts of a batch are about, when each says whose it is."""
+    """Return the users that the parts of a batch are about, when each says whose it is."""
     parts = body.get("fragments") or body.get("searches")
     if not isinstance(parts, list) or not all(isinstance(part, dict) for part in parts):
         return set()
@@ -99,7 +99,7 @@ def _users_of_parts(body: dict[str, Any]) -> set[str]:
 
 
 def bearer_of(header: bytes, *, now: datetime.datetime) -> Principal:
-    """The principal behind an Authorization header. Raises AuthenticationFailed; OperationalError as `connect`."""
+    """The principal behind an Authorization header. Raise AuthenticationFailed; OperationalError as `connect`."""
     match header.split():
         # What is no key at all waits for no connection.
         case [scheme, key] if scheme.lower() == b"bearer" and KeyText.parse(text := key.decode("latin-1")):
@@ -120,7 +120,7 @@ class KeyAuthentication(BaseAuthentication):
         return (bearer_of(header, now=timezone.now()), None) if header.split() else None
 
     def authenticate_header(self, request: Request) -> str:
-        """What a 401 asks for."""
+        """Return what a 401 asks for."""
         return "Bearer"
 
 
@@ -130,7 +130,7 @@ class HasVerb(BasePermission):
     message = "This key's grant lacks the verb for this."
 
     def has_permission(self, request: Request, view: Any) -> bool:
-        """Whether the principal may use this method here."""
+        """Return whether the principal may use this method here."""
         if not isinstance(request.user, Principal):
             return False
         return self.needed(view, request.method or "") in request.user.verbs

@@ -36,7 +36,7 @@ class ContextInput(QuestionInput):
         return value
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """A query, given or made of the cues."""
+        """Return a query, given or made of the cues."""
         attrs = super().validate(attrs)
         cues = {name: attrs[name] for name in ("events", "goals", "emotion") if name in attrs}
         attrs.setdefault("query", query_from(**cues))
@@ -46,7 +46,7 @@ class ContextInput(QuestionInput):
 
 
 def context_of(values: dict[str, Any], *, all_users: bool = False) -> ContextRequest:
-    """The block that a validated request asks for."""
+    """Return the block that a validated request asks for."""
     ratios = {"ratios": values["ratios"]} if "ratios" in values else {}
     return ContextRequest(
         question=question_of(values, top_k=0, all_users=all_users),
@@ -61,7 +61,7 @@ def context_of(values: dict[str, Any], *, all_users: bool = False) -> ContextReq
 
 
 def context_answer(found: Context) -> dict[str, Any]:
-    """The block and how it came about, as the API shows it."""
+    """Return the block and how it came about, as the API shows it."""
     return {
         "prompt_prefix": found.prompt_prefix,
         "memories_used": len(found.included),

@@ -15,7 +15,7 @@ class Text(serializers.CharField):
     """A JSON string, trimmed. NUL and lone surrogates were refused by the parser."""
 
     def to_internal_value(self, data: Any) -> str:
-        """The trimmed text."""
+        """Return the trimmed text."""
         if not isinstance(data, str):
             self.fail("invalid")
         return super().to_internal_value(data)
@@ -25,7 +25,7 @@ class Number(serializers.FloatField):
     """A finite JSON number."""
 
     def to_internal_value(self, data: Any) -> float:
-        """The number."""
+        """Return the number."""
         if isinstance(data, bool) or not isinstance(data, int | float):
             self.fail("invalid")
         value = super().to_internal_value(data)
@@ -38,7 +38,7 @@ class Whole(serializers.IntegerField):
     """A JSON integer."""
 
     def to_internal_value(self, data: Any) -> int:
-        """The integer."""
+        """Return the integer."""
         if isinstance(data, bool) or not isinstance(data, int):
             self.fail("invalid")
         return data
@@ -48,7 +48,7 @@ class Id(serializers.UUIDField):
     """A UUID as a JSON string."""
 
     def to_internal_value(self, data: Any) -> uuid.UUID:
-        """The UUID."""
+        """Return the UUID."""
         if not isinstance(data, str):
             self.fail("invalid", value=data)
         found: uuid.UUID = super().to_internal_value(data)
@@ -59,7 +59,7 @@ class Flag(serializers.BooleanField):
     """true or false."""
 
     def to_internal_value(self, data: Any) -> bool:
-        """The truth value."""
+        """Return the truth value."""
         if not isinstance(data, bool):
             self.fail("invalid", input=data)
         return data
@@ -71,7 +71,7 @@ class Moment(serializers.DateTimeField):
     default_error_messages = {"naive": "Give the time an offset, such as 2026-05-01T09:00:00Z."}
 
     def to_internal_value(self, value: Any) -> datetime.datetime:
-        """The time in UTC."""
+        """Return the time in UTC."""
         if not isinstance(value, str):
             self.fail("invalid", format="ISO 8601")
         return super().to_internal_value(value)
@@ -105,7 +105,7 @@ class UserField(serializers.CharField):
         super().__init__(**{"required": False, "trim_whitespace": False, **kwargs})
 
     def to_internal_value(self, data: Any) -> str:
-        """The name. Raises ValidationError."""
+        """Return the name. Raise ValidationError."""
         if not isinstance(data, str):
             self.fail("invalid")
         try:
@@ -129,7 +129,7 @@ class AboutUserQuery(Strict):
 
 
 def words(*, longest: int = 100, most: int = 100, **kwargs: Any) -> serializers.ListField:
-    """A list of up to `most` non-empty strings."""
+    """Return a list of up to `most` non-empty strings."""
     return serializers.ListField(child=Text(max_length=longest), max_length=most, **kwargs)
 
 
@@ -137,12 +137,12 @@ class OneOrMore(serializers.ListField):
     """A list, or its only element."""
 
     def to_internal_value(self, data: Any) -> list[Any]:
-        """The list."""
+        """Return the list."""
         return super().to_internal_value(data if isinstance(data, list) else [data])
 
 
 def several(choices: Any) -> OneOrMore:
-    """One value, or a list of which one has to fit."""
+    """Return one value, or a list of which one has to fit."""
     return OneOrMore(child=serializers.ChoiceField(choices), max_length=50, required=False)
 
 
@@ -153,7 +153,7 @@ def _reader(kind: type[Strict]) -> Strict:
 
 
 def validated(kind: type[Strict], data: Any) -> dict[str, Any]:
-    """The values of a request, or a ValidationError that names each bad field."""
+    """Return the values of a request, or a ValidationError that names each bad field."""
     try:
         values: dict[str, Any] = _reader(kind).run_validation(data)
     except serializers.ValidationError:

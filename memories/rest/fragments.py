@@ -28,7 +28,7 @@ def _load(principal: Principal, ids: list[uuid.UUID]) -> dict[uuid.UUID, Fragmen
 
 
 def stored_answers(principal: Principal, admissions: list[Admission]) -> list[dict[str, Any]]:
-    """One answer per admission, in order."""
+    """Return one answer per admission, in order."""
     fragments = [admission.fragment for admission in admissions]
     rows = _rows(principal, [fragment.id for fragment in fragments])
     return stored(admissions, [rows.get(row.id) or _as_stored(row) for row in fragments], now=timezone.now())
@@ -38,13 +38,13 @@ BLOCKED = {"status": "blocked_by_erasure", "code": "blocked_by_erasure"}
 
 
 def batch_answers(principal: Principal, each: Sequence[Admission | None]) -> list[dict[str, Any]]:
-    """One answer per item, in order; of one whose text was forgotten, only that."""
+    """Return one answer per item, in order; of one whose text was forgotten, only that."""
     answer = iter(stored_answers(principal, [admission for admission in each if admission is not None]))
     return [BLOCKED if admission is None else next(answer) for admission in each]
 
 
 def _as_stored(fragment: Any) -> Fragment:
-    """What was stored, when somebody has forgotten it since."""
+    """Return what was stored, when somebody has forgotten it since."""
     fragment.linked, fragment.replaced, fragment.waiting_for, fragment.contested = [], [], [], []
     fragment.further, fragment.doubted = [], []
     stored: Fragment = fragment
@@ -52,7 +52,7 @@ def _as_stored(fragment: Any) -> Fragment:
 
 
 def readable_fragment(principal: Principal, fragment_id: uuid.UUID) -> Fragment:
-    """One fragment with everything an answer shows. Raises NotFound."""
+    """Return one fragment with everything an answer shows. Raise NotFound."""
     row = _load(principal, [fragment_id]).get(fragment_id)
     if row is None:
         raise NotFound("fragment")
@@ -60,5 +60,5 @@ def readable_fragment(principal: Principal, fragment_id: uuid.UUID) -> Fragment:
 
 
 def answer_of(principal: Principal, fragment_id: uuid.UUID) -> dict[str, Any]:
-    """One fragment as the API shows it. Raises NotFound."""
+    """Return one fragment as the API shows it. Raise NotFound."""
     return answers([readable_fragment(principal, fragment_id)], now=timezone.now())[0]

@@ -11,7 +11,7 @@ UNKNOWN = "unknown"
 
 
 def sentence(subject: str, predicate: str, value: str) -> str:
-    """A claim of the graph as the text of its memory."""
+    """Return a claim of the graph as the text of its memory."""
     return f"{subject}: {value}" if predicate in (TYPE, OBSERVATION) else f"{subject} {predicate} {value}"
 
 

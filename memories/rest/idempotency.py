@@ -50,9 +50,9 @@ class IdempotentAnswer:
 
 
 def answer_once(request: Request, *, prepare: Callable[[], T], effect: Callable[[T], IdempotentAnswer]) -> Response:
-    """Runs `prepare` (provider calls, no transaction), then `effect` in one transaction, or replays its answer.
+    """Run `prepare` (provider calls, no transaction), then `effect` in one transaction, or replays its answer.
 
-    The record of the answer commits with the effect. Raises InFlight, KeyReused.
+    The record of the answer commits with the effect. Raise InFlight, KeyReused.
     """
     key = request.headers.get("Idempotency-Key")
     principal = principal_of(request)

@@ -37,7 +37,7 @@ class IngestInput(AboutUser):
 
 
 def messages_of(values: dict[str, Any]) -> list[Message]:
-    """The messages of a validated request."""
+    """Return the messages of a validated request."""
     conversation = values.get("conversation_id")
     if "text" in values:
         return [

@@ -23,7 +23,7 @@ root_form = RegexValidator(rf"^{FORM.pattern}\Z", "Use project:agent, each of aâ
 
 
 def namespace_form(name: str) -> None:
-    """Raises ValidationError for what names neither a namespace nor the scope of a user."""
+    """Raise ValidationError for what names neither a namespace nor the scope of a user."""
     try:
         parts_of(name)
     except BadUser as error:
@@ -63,7 +63,7 @@ class ClaimInput(Strict):
     valid_until = Moment(required=False, allow_null=True)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """A key that says something, a session for the scope that needs one, a period that runs forward."""
+        """Return a key that says something, a session for the scope that needs one, a period that runs forward."""
         for name in ("subject", "predicate"):
             if not says_something(attrs[name]):
                 raise serializers.ValidationError({name: ["This has no visible letter or digit."]})
@@ -80,7 +80,7 @@ class Extra(serializers.JSONField):
     """A JSON object of the caller's own."""
 
     def to_internal_value(self, data: Any) -> Any:
-        """The object. Raises ValidationError over 64 kB."""
+        """Return the object. Raise ValidationError over 64 kB."""
         if not isinstance(data, dict):
             raise serializers.ValidationError("Give an object.")
         if _length(data) > EXTRA_LIMIT:
@@ -147,7 +147,7 @@ class FragmentInput(Details):
     extract_claim = Flag(default=False)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """The namespace, given as such or as project and agent; the claims, one or several."""
+        """Return the namespace, given as such or as project and agent; the claims, one or several."""
         attrs["claims"] = _claims_in(attrs) or []
         named, parts = "namespace" in attrs, "project_id" in attrs
         if named == parts:
@@ -209,7 +209,7 @@ def _claims_in(attrs: dict[str, Any]) -> list[ClaimDraft] | None:
 
 
 def draft_of(values: dict[str, Any]) -> Draft:
-    """The draft that a validated FragmentInput asks for."""
+    """Return the draft that a validated FragmentInput asks for."""
     given = dict(values)
     provenance = given.pop("provenance", None) or {}
     return Draft(

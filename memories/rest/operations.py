@@ -48,7 +48,7 @@ class OperationAnswer(serializers.Serializer[Any]):
 
 
 def place_of(principal: Principal, name: str | None) -> Namespace | None:
-    """The namespace to work on, None for the whole project. Raises NotFound, NotPermitted."""
+    """Return the namespace to work on, None for the whole project. Raise NotFound, NotPermitted."""
     if name is None:
         require_all(principal)
         return None
@@ -93,7 +93,7 @@ def require_places(principal: Principal, kind: str, namespace: Namespace | None,
 def started_answer(
     request: Request, *, kind: str, namespace: str | None, options: dict[str, Any], dry_run: bool = False
 ) -> Response:
-    """The answer to a request that starts a job: 202 with the operation."""
+    """Return the answer to a request that starts a job: 202 with the operation."""
     principal = principal_of(request)
 
     def effect(_: None) -> IdempotentAnswer:

@@ -23,7 +23,7 @@ class StrictJSONParser(BaseParser):
     media_type = "application/json"
 
     def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> Any:
-        """The body as Python values. Raises TooLarge, ParseError, ValidationError."""
+        """Return the body as Python values. Raise TooLarge, ParseError, ValidationError."""
         limit = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
         body = stream.read(limit + 1)
         if len(body) > limit:
@@ -50,7 +50,7 @@ class UnlabelledJSONParser(BaseParser):
 
 
 def check_storable(data: Any) -> None:
-    """Raises ValidationError or ParseError for JSON values that Postgres or a later reader could not take."""
+    """Raise ValidationError or ParseError for JSON values that Postgres or a later reader could not take."""
     try:
         strict_json.check(data)
     except strict_json.NotStorable as error:

@@ -51,7 +51,7 @@ def problem(
     errors: list[dict[str, str]] | None = None,
     headers: dict[str, str] | None = None,
 ) -> HttpResponse:
-    """The response for one problem."""
+    """Return the response for one problem."""
     request_id = structlog.contextvars.get_contextvars().get("request_id", "")
     title = HTTPStatus(status).phrase
     body: dict[str, Any] = {"type": f"urn:novamem:problem:{code}", "title": title, "status": status}
@@ -60,7 +60,7 @@ def problem(
 
 
 def handler(error: Exception, context: dict[str, Any]) -> HttpResponse:
-    """The REST framework's exception handler."""
+    """Return the REST framework's exception handler."""
     if isinstance(error, NovaError):
         return _of_room(error)
     for kind, known in KNOWN.items():
@@ -122,7 +122,7 @@ class ProblemMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Answers the request."""
+        """Answer the request."""
         response = self.get_response(request)
         if self._is_ours(request) and response.status_code >= HTTPStatus.BAD_REQUEST and self._is_page(response):
             response = problem(response.status_code, CODES.get(response.status_code, "error"))
@@ -130,7 +130,7 @@ class ProblemMiddleware:
         return response
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
-        """An exception that left a view of the API."""
+        """Return an exception that left a view of the API."""
         return handler(error, {}) if self._is_ours(request) else None
 
     @staticmethod

@@ -73,7 +73,7 @@ class Rerank(serializers.Field[Any, Any, Any, Any]):
     """true (the profile), false (relevance alone, without a reranker) or custom weights."""
 
     def to_internal_value(self, data: Any) -> Any:
-        """A truth value or the full set of weights."""
+        """Return a truth value or the full set of weights."""
         if isinstance(data, bool):
             return data
         weights = {**BALANCED, **validated(Weights, data)}
@@ -87,7 +87,7 @@ class FloorField(Number):
     """ "auto" (the model's own) or what the best hit has to reach, 0 for no floor."""
 
     def run_validation(self, data: Any = empty) -> float | None:
-        """The number; None for the model's own."""
+        """Return the number; None for the model's own."""
         return None if data == "auto" else super().run_validation(data)
 
 
@@ -115,7 +115,7 @@ class QuestionInput(AboutUser):
     model = Text(max_length=200, required=False)
 
     def validate_model(self, value: str) -> str:
-        """One that is ready."""
+        """Return one that is ready."""
         try:
             model_named(value)
         except NoSuchModel as error:
@@ -123,7 +123,7 @@ class QuestionInput(AboutUser):
         return value
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """One way to name namespaces, one way to rank."""
+        """Return one way to name namespaces, one way to rank."""
         if ("namespace" in attrs) == ("namespaces" in attrs):
             raise serializers.ValidationError({"namespace": ["Give either namespace or namespaces."]})
         if "user" in attrs and attrs.get("all_users"):  # of one search in a batch: of a whole request before this
@@ -142,7 +142,7 @@ class SearchInput(QuestionInput):
 
 
 def question_of(values: dict[str, Any], *, top_k: int, all_users: bool = False) -> Question:
-    """The question that a validated request asks."""
+    """Return the question that a validated request asks."""
     rerank = values.get("rerank", True)
     return Question(
         all_users=all_users,
@@ -248,7 +248,7 @@ class SearchAnswer(serializers.Serializer[Any]):
 
 
 def search_answer(principal: Principal, values: dict[str, Any]) -> dict[str, Any]:
-    """The answer to a validated search."""
+    """Return the answer to a validated search."""
     now = timezone.now()
     if "user" in values or "all_users" in values:  # of one search in a batch
         principal = principal.of_user(values.get("user"), all_users=values.get("all_users", False))

@@ -26,7 +26,7 @@ class TombstoneAnswer(serializers.Serializer[Any]):
 
 
 def tombstones_of(namespaces: Any) -> Any:
-    """The tombstones of these namespaces, and whether a copy is there still."""
+    """Return the tombstones of these namespaces, and whether a copy is there still."""
     copies = Archive.objects.whole().filter(project_id=OuterRef("project_id"), fragment_id=OuterRef("original_id"))
     rows = Tombstone.objects.filter(namespace__in=namespaces).select_related("namespace")
     return rows.annotate(created_at=F("evicted_at"), restorable=Exists(copies))

@@ -39,7 +39,7 @@ class VoteAnswer(serializers.Serializer[Any]):
 
 
 def vote_answer(counted: Counted) -> dict[str, Any]:
-    """What a vote did, as the API shows it."""
+    """Return what a vote did, as the API shows it."""
     row = counted.fragment
     trust = round(row.trust_at(timezone.now()), 4)
     shown = {

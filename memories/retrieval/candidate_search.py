@@ -52,7 +52,7 @@ class Search:
 
 
 def index_name(scope_id: uuid.UUID, model: EmbeddingModel, *, whole: bool = False) -> str:
-    """What the vector index of a scope under a model is called; `whole`: of a namespace with all its users."""
+    """Return what the vector index of a scope under a model is called; `whole`: of a namespace with all its users."""
     return f"{'allvectors' if whole else 'vectors'}_{scope_id.hex}_{model.id.hex[:12]}"
 
 
@@ -70,7 +70,7 @@ class Few:
 
 
 def passing(scopes: Sequence[SearchScope], search: Search) -> Few | None:
-    """The fragments that may pass the filters, of the namespaces where they are few; None when these are none.
+    """Return the fragments that may pass the filters, of the namespaces where they are few; None when these are none.
 
     What lies in the times, else what carries the marks; the other conditions are left to who looks at them.
     """
@@ -95,7 +95,7 @@ def _in_times(scopes: Sequence[SearchScope], search: Search) -> Few | None:
 
 
 def _few(scopes: Sequence[SearchScope], source: str, params: list[Any], *, left: Q, marked: bool = False) -> Few | None:
-    """What an expression finds in each namespace, where that is not null and no more than few."""
+    """Return what an expression finds in each namespace, where that is not null and no more than few."""
     statement = f"""
         SELECT n.id, trim(BOTH '{{}}' FROM t.found::text), cardinality(t.found)
         FROM unnest(%s::uuid[], %s::uuid[], %s::uuid[]) AS n (id, root, scope)
@@ -231,7 +231,7 @@ def nearest(
 def _nearest(
     scopes: Sequence[SearchScope], search: Search, *, exact: bool, among: Few | None = None
 ) -> list[tuple[uuid.UUID, float]]:
-    """The trailing `+ 0` keeps the planner from an approximate index."""
+    """Return the trailing `+ 0` keeps the planner from an approximate index."""
     reach, told = reached(Embedding, search.reach)
     condition, values = where(Fragment, among.left if among else search.filters.conditions())
     joined = """JOIN memories_fragment ON memories_fragment.project_id = memories_embedding.project_id
@@ -253,7 +253,7 @@ def _nearest(
 
 
 def indexed(scopes: Sequence[SearchScope], model: EmbeddingModel) -> dict[uuid.UUID, int]:
-    """Those of the namespaces whose vectors have an index that is ready, each with about how many it holds."""
+    """Return those of the namespaces whose vectors have an index that is ready, each with about how many it holds."""
     names = {index_name(scope.id, model, whole=scope.whole): scope.id for scope in scopes}
     statement = """SELECT c.relname, c.reltuples::bigint FROM pg_class c JOIN pg_index i ON i.indexrelid = c.oid
         WHERE c.relname = ANY (%s) AND i.indisvalid"""

@@ -79,7 +79,7 @@ class Candidate:
         return self.beside(0)
 
     def beside(self, steps: int) -> Place | None:
-        """The place so many turns further on."""
+        """Return the place so many turns further on."""
         if not self.conversation_id or self.sequence is None:
             return None
         return self.namespace_id, self.conversation_id, self.sequence + steps
@@ -154,13 +154,13 @@ TURNS = range(-(2**31), 2**31)  # what a turn's number can be: beside the last o
 
 
 def load(scopes: Sequence[SearchScope], ids: Sequence[uuid.UUID], search: Search) -> list[Candidate]:
-    """What a score is made of, for these fragments; the cosine too, where there is a vector."""
+    """Return what a score is made of, for these fragments; the cosine too, where there is a vector."""
     # As text: adapting each id takes longer than reading it.
     return _load(scopes, search, among="= ANY (%s::uuid[])", asked=[f"{{{','.join(map(str, ids))}}}"])
 
 
 def load_claims(scopes: Sequence[SearchScope], keys: Collection[bytes], search: Search) -> list[Candidate]:
-    """The claims that stand under these keys, whatever the question found; also those that pass no condition."""
+    """Return the claims that stand under these keys, whatever the question found; also those that pass no condition."""
     if not keys:
         return []
     reach, told = reached(Claim, search.reach)

@@ -76,7 +76,7 @@ def rivalry(
 
 
 def _shown_claims(group: Sequence[Claim]) -> list[Claim]:
-    """The claims of a key that an answer shows; the strongest come first."""
+    """Return the claims of a key that an answer shows; the strongest come first."""
     lasting = _compatible([claim for claim in group if not claim.session_id])
     here = _compatible([claim for claim in group if claim.session_id])
     return [
@@ -86,7 +86,7 @@ def _shown_claims(group: Sequence[Claim]) -> list[Claim]:
 
 
 def _compatible(claims: Sequence[Claim]) -> list[Claim]:
-    """Each unless it excludes a stronger one of another namespace; inside a namespace a person kept both."""
+    """Return each unless it excludes a stronger one of another namespace; inside a namespace a person kept both."""
     shown: list[Claim] = []
     for claim in claims:
         if not any(claim.namespace_id != other.namespace_id and exclude_each_other(claim, other) for other in shown):

@@ -36,7 +36,7 @@ def explain_expected(
 
 
 def _failed(row: Fragment, filters: Filters) -> list[str]:
-    """The names of the filters that the fragment does not pass."""
+    """Return the names of the filters that the fragment does not pass."""
     names = [field.name for field in fields(Filters) if field.name not in ("status_filter", "include_all")]
     alone = {name: Filters(**{name: getattr(filters, name)}).conditions() for name in names}
     here = Fragment.objects.within(row.project_id).filter(id=row.id)

@@ -37,7 +37,7 @@ class Size:
 
 
 def maintain_indexes(principal: Principal) -> tuple[int, int]:
-    """Builds the indexes that the project's namespaces need by now and drops the others; (built, dropped).
+    """Build the indexes that the project's namespaces need by now and drop the others; (built, dropped).
 
     Nothing is locked meanwhile: searches go on by exact scan until an index is ready.
     """
@@ -56,7 +56,7 @@ def maintain_indexes(principal: Principal) -> tuple[int, int]:
 
 
 def drop_strays() -> int:
-    """Drops the indexes of namespaces that are gone, or hold nothing of their model any more; how many."""
+    """Drop the indexes of namespaces that are gone, or hold nothing of their model any more; how many."""
     with connections[OWNER].cursor() as cursor:
         cursor.execute(
             """SELECT c.relname FROM pg_class c
@@ -79,7 +79,7 @@ def analyze() -> None:
 
 
 def _sizes(principal: Principal, standing: list[uuid.UUID]) -> list[Size]:
-    """The scopes that are large or have an index."""
+    """Return the scopes that are large or have an index."""
     with connection.cursor() as cursor:
         cursor.execute(
             """WITH held AS MATERIALIZED (
@@ -97,7 +97,7 @@ def _sizes(principal: Principal, standing: list[uuid.UUID]) -> list[Size]:
 
 
 def _standing() -> dict[str, bool]:
-    """By name of each vector index that exists, whether it is ready."""
+    """Return by name of each vector index that exists, whether it is ready."""
     with connection.cursor() as cursor:
         cursor.execute(
             """SELECT c.relname, i.indisvalid FROM pg_class c JOIN pg_index i ON i.indexrelid = c.oid

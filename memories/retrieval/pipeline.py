@@ -58,7 +58,7 @@ class UnderstoodQuestion:
 
 
 def search(principal: Principal, question: Question, *, now: datetime.datetime) -> Results:
-    """The best memories for a question, best first; they count as read. Raises NotFound, NoSuchModel."""
+    """Return the best memories for a question, best first; they count as read. Raise NotFound, NoSuchModel."""
     results = find(principal, question, now=now)
     usage_counters.count_reads(principal.project_id, results.ids, at=now)
     usage_counters.count_search(principal.project_id, took=results.took_ms["total"], found=bool(results.hits), at=now)
@@ -90,7 +90,7 @@ def prepare_question(principal: Principal, question: Question, *, now: datetime.
 
 
 def _most_relevant(principal: Principal, question: UnderstoodQuestion, *, now: datetime.datetime) -> list[Hit]:
-    """What a reranker reads: as many as it may, of what may answer."""
+    """Return what a reranker reads: as many as it may, of what may answer."""
     if not question.question.top_k:
         return []
     depth = settings.RERANKER_DEPTH
@@ -206,7 +206,7 @@ def _candidates(
 def _neighbours(
     found: Sequence[Candidate], scopes: Sequence[SearchScope], wanted: Search, trail: Trail
 ) -> list[Candidate]:
-    """What was said beside the best of what was found."""
+    """Return what was said beside the best of what was found."""
     relevance = fuse(found, bm25=trail.bm25, cues=wanted.cues)
     best = sorted(found, key=lambda candidate: (-relevance[candidate.id], candidate.id))[:NEIGHBOURED]
     beside = load_neighbours(scopes, best, wanted)
@@ -241,7 +241,7 @@ def _ranked(
     *,
     by_meaning: bool,
 ) -> list[tuple[RankedSeat, dict[str, float]]]:
-    """The seats of the candidates that pass every condition, with their signals, best first, ties by id.
+    """Return the seats of the candidates that pass every condition, with their signals, best first, ties by id.
 
     Not `by_meaning`: the question has no vector, and no cosine is asked for.
     """
@@ -296,7 +296,7 @@ def _rivalry(found: Sequence[Candidate], places: Places, principal: Principal) -
 
 
 def freshness_bound(question: Question, *, foreign: bool) -> float:
-    """The least relevance that a memory may have now; another agent's has to be fresh."""
+    """Return the least relevance that a memory may have now; another agent's has to be fresh."""
     return max(question.filters.min_relevance, settings.RETRIEVAL_CROSS_AGENT_THRESHOLD if foreign else 0.0)
 
 
@@ -314,7 +314,7 @@ def _refused(
 def _loaded(
     principal: Principal, question: Question, ranked: list[tuple[RankedSeat, dict[str, float]]], trail: Trail
 ) -> list[Hit]:
-    """What was forgotten or changed its status since it was found is no answer any more."""
+    """Return what was forgotten or changed its status since it was found is no answer any more."""
     rows = Fragment.objects.within(principal.project_id).for_answers()
     ids = [seat.candidate.id for seat, _ in ranked]
     full = {row.id: row for row in rows.filter(id__in=ids) if row.status in question.filters.statuses}

@@ -67,7 +67,7 @@ class Seating:
         return sorted(self.seats.values(), key=lambda seat: (-seat.score, bool(seat.contradicts or seat.on_record)))
 
     def _asked_for(self) -> dict[uuid.UUID, Upheld]:
-        """The claims that have a reserved place, by fragment."""
+        """Return the claims that have a reserved place, by fragment."""
         if self.claims is None:
             return {}
         here = {candidate.id for candidate in self.candidates}
@@ -110,7 +110,7 @@ class Seating:
         return any(self._taken[group] >= (1 if group[0] == "message" else half) for group in self._groups(candidate))
 
     def _groups(self, candidate: Candidate) -> Iterator[Group]:
-        """Whose share of the places it takes."""
+        """Return whose share of the places it takes."""
         if candidate.message:
             yield "message", candidate.message
         if self.places.is_beside(candidate.namespace_id):
@@ -153,7 +153,7 @@ def claims_against(
 
 
 def may_hold(claim: Upheld, text: Candidate | Fragment, places: Places, *, rank: int) -> bool:
-    """Whether a claim is stronger than a text, and may be about the same person."""
+    """Return whether a claim is stronger than a text, and may be about the same person."""
     if claim.rank <= rank:
         return False
     mine, theirs = places.user_of(claim.namespace_id), places.user_of(text.namespace_id)

@@ -32,7 +32,7 @@ class Cues:
 
 
 def extract_cues(question: str, *, now: datetime.datetime) -> Cues:
-    """The cues of a question that is asked `now`; relative times count from there, in its time zone."""
+    """Return the cues of a question that is asked `now`; relative times count from there, in its time zone."""
     routing = route(question)
     persons, impersonal = _without_persons(question, routing)
     words = frozenset(WORD.findall(question.lower()))

@@ -94,7 +94,7 @@ class Filters:
         return Tier.COLD in self.tier
 
     def conditions(self) -> Q:
-        """What can be asked of the fragment row itself."""
+        """Return what can be asked of the fragment row itself."""
         among = {"type": self.type, "agent_id": self.agent, "source_type": self.source_type, "tier": self.tier}
         among["outcome"] = self.outcome
         body: dict[str, Any] = {f"{name}__in": values for name, values in among.items() if values}
@@ -114,7 +114,7 @@ class Reach:
     at: datetime.datetime | None = None
 
     def conditions(self) -> Q:
-        """The same of a claim or of a search table's row."""
+        """Return the same of a claim or of a search table's row."""
         mine = Q(session_id__in=["", self.session_id])
         if self.at is None:
             return mine
@@ -130,11 +130,11 @@ class Spoken:
     texts: frozenset[str] = frozenset()
 
     def __bool__(self) -> bool:
-        """Whether there are any."""
+        """Return whether there are any."""
         return bool(self.source_ids or self.texts)
 
     def among(self, ids: Iterable[uuid.UUID], *, project_id: uuid.UUID) -> set[uuid.UUID]:
-        """Which of these fragments are such turns, or pieces of them."""
+        """Return which of these fragments are such turns, or pieces of them."""
         if not self:
             return set()
         turns = Fragment.objects.within(project_id).filter(id__in=list(ids), source_type=SourceType.CONVERSATION)
@@ -145,7 +145,7 @@ class Spoken:
 
 
 def plain(text: str) -> str:
-    """A text without differences in spacing and case."""
+    """Return a text without differences in spacing and case."""
     return " ".join(text.split()).casefold()
 
 
@@ -179,11 +179,11 @@ class Question:
     expect: uuid.UUID | None = None
 
     def __post_init__(self) -> None:
-        """Reads the first words only, at every door."""
+        """Read the first words only, at every door."""
         object.__setattr__(self, "query", limit_words(self.query, settings.QUERY_WORDS))
 
     def reach(self, now: datetime.datetime) -> Reach:
-        """Whose session asks, and for what time."""
+        """Return whose session asks, and for what time."""
         return Reach(self.session_id, self.as_of or (None if self.filters.include_all else now))
 
 

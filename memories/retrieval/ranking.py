@@ -76,6 +76,6 @@ NAMES = ("relevance", *SIGNALS)
 def signals(
     candidate: Candidate, *, relevance: float, by_meaning: bool = True, names: Iterable[str] = NAMES
 ) -> dict[str, float]:
-    """The signals of these names, to 4 places; by words alone the relevance stands in for the similarity."""
+    """Return the signals of these names, to 4 places; by words alone the relevance stands in for the similarity."""
     questions = {"relevance"} if by_meaning else {"relevance", "similarity"}
     return {name: round(relevance if name in questions else SIGNALS[name](candidate), 4) for name in names}

@@ -58,11 +58,11 @@ class Places:
         return {scope.id for scope in self.own if scope.id != scope.root_id}
 
     def reaches(self, row: Namespace) -> bool:
-        """Whether the question draws on a namespace or scope."""
+        """Return whether the question draws on a namespace or scope."""
         return row.id in self.ranks or any(scope.whole and scope.id == row.root_id for scope in self.own)
 
     def scope_ids(self, *, foreign: bool = True) -> Any:
-        """What `namespace__in` takes: the ids of all scopes, or a query for them."""
+        """Return what `namespace__in` takes: the ids of all scopes, or a query for them."""
         scopes = [*self.own, *(self.others if foreign else ())]
         if not (whole := [scope.id for scope in scopes if scope.whole]):
             return [scope.id for scope in scopes]
@@ -70,11 +70,11 @@ class Places:
         return rows.filter(Q(id__in=[scope.id for scope in scopes]) | Q(parent__in=whole)).values("id")
 
     def is_foreign(self, namespace_id: uuid.UUID) -> bool:
-        """Whether it is another agent's."""
+        """Return whether it is another agent's."""
         return self.ranks.get(namespace_id, 0) >= FOREIGN
 
     def is_beside(self, namespace_id: uuid.UUID) -> bool:
-        """Whether it is read beside those that are asked for: another agent's, or the shared one."""
+        """Return whether it is read beside those that are asked for: another agent's, or the shared one."""
         return namespace_id == self.shared or self.is_foreign(namespace_id)
 
     def user_of(self, namespace_id: uuid.UUID) -> uuid.UUID | None:
@@ -84,9 +84,9 @@ class Places:
 
 
 def places_of(principal: Principal, question: Question) -> Places:
-    """The existing ones among what the question reaches. Raises NotFound when an asked one is not covered.
+    """Return the existing ones among what the question reaches. Raise NotFound when an asked one is not covered.
 
-    A question for a user reads the user's scope, its namespace and the shared one, in this order. Raises NotPermitted
+    A question for a user reads the user's scope, its namespace and the shared one, in this order. Raise NotPermitted
     for a project-wide question of whoever may not read wide.
     """
     access.require_readable(principal, question.namespaces)
@@ -116,7 +116,7 @@ def _key(row: Namespace) -> tuple[str, str | None]:
 
 
 def reads_whole_project(principal: Principal, *, wanted: bool | None) -> bool:
-    """Whether other agents' memories answer too. Raises NotPermitted when they are asked for and not granted."""
+    """Return whether other agents' memories answer too. Raise NotPermitted when they are asked for and not granted."""
     if wanted and not principal.may_read_wide:
         raise NotPermitted("project_wide needs a key that may read wide")
     by_default: bool = settings.RETRIEVAL_INCLUDES_CROSS_AGENT
@@ -124,7 +124,7 @@ def reads_whole_project(principal: Principal, *, wanted: bool | None) -> bool:
 
 
 def relatives(namespaces: Iterable[Namespace], known: Iterable[Namespace]) -> set[uuid.UUID]:
-    """What these namespaces were forked from, and what was forked from that: none of it sees the other's writes.
+    """Return what these namespaces were forked from, and what was forked from that: none of it sees the other's writes.
 
     Among the `known` are all of the project's forks.
     """

@@ -32,7 +32,7 @@ class PlanGround:
 
 
 def choose_search(ground: PlanGround) -> SearchWay:
-    """The cheapest way that misses nothing: exact wherever no index stands, or where filters leave few."""
+    """Return the cheapest way that misses nothing: exact wherever no index stands, or where filters leave few."""
     if ground.passing == 0:
         return SearchWay.NOTHING
     if ground.passing is not None:

@@ -26,7 +26,7 @@ class SearchScope:
 
     @classmethod
     def of(cls, row: Namespace, *, whole: bool = False) -> "SearchScope":
-        """A namespace, with all its users or without."""
+        """Return a namespace, with all its users or without."""
         return cls(row.id, row.root_id, row.project_id, row.name, whole)
 
     @property
@@ -41,12 +41,12 @@ def scopes_of(namespaces: Iterable[Namespace]) -> list[SearchScope]:
 
 
 def literals(ids: Iterable[uuid.UUID]) -> str:
-    """The planner has to see which partitions and which partial index it may use."""
+    """Return the planner has to see which partitions and which partial index it may use."""
     return ", ".join(f"'{each}'" for each in dict.fromkeys(ids))
 
 
 def inside(scopes: Sequence[SearchScope], table: str) -> str:
-    """The rows of a search table that lie in these scopes, as SQL."""
+    """Return the rows of a search table that lie in these scopes, as SQL."""
     roots = f"{table}.root_id IN ({literals(scope.root_id for scope in scopes)})"
     alone = literals(scope.id for scope in scopes if not scope.whole)
     whole = literals(scope.root_id for scope in scopes if scope.whole)
@@ -63,7 +63,7 @@ def where(model: type[Model], conditions: Q) -> tuple[str, Sequence[Any]]:
 
 
 def reached(model: type[Model], reach: Reach) -> tuple[str, list[Any]]:
-    """The reach as SQL over the model's table, and its parameters."""
+    """Return the reach as SQL over the model's table, and its parameters."""
     times = [reach.at, reach.at] if reach.at else []
     return _reaching(model, timeless=reach.at is None), ["", reach.session_id, *times]
 

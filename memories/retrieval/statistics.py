@@ -41,7 +41,7 @@ DUE = """
 
 
 def refresh_statistics(principal: Principal, *, now: datetime.datetime) -> int:
-    """Counts the project's large scopes that changed much since they were counted; answers how many."""
+    """Count the project's large scopes that changed much since they were counted; answer how many."""
     with access.enter(principal, why="statistics"):
         due = fetch(DUE, {"project": principal.project_id, "large": LARGE, "drift": DRIFT})
     for root_id, namespace_id, all_users in due:

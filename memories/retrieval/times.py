@@ -86,7 +86,7 @@ def _span(unit: str, number: int = 1) -> relativedelta:
 
 
 def _around(moment: datetime.datetime, unit: str) -> Period:
-    """The day, week, month or year in which a day lies."""
+    """Return the day, week, month or year in which a day lies."""
     if unit == "week":
         moment -= moment.weekday() * DAY
     elif unit != "day":

@@ -71,7 +71,7 @@ class Path:
     stage: Stage = Stage.CANDIDATES
 
     def is_near(self, most: int) -> bool:
-        """Whether it is among so many of the best by words or by meaning."""
+        """Return whether it is among so many of the best by words or by meaning."""
         return any(rank is not None and rank <= most for rank in (self.words_rank, self.meaning_rank))
 
     def told(self) -> dict[str, Any]:

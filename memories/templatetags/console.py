@@ -74,7 +74,7 @@ UNITS = (("y", 31_536_000), ("mo", 2_592_000), ("d", 86_400), ("h", 3_600), ("mi
 
 @register.simple_tag(takes_context=True)
 def signed_form(context: dict[str, Any]) -> SafeString:
-    """What every form of the console carries: its token, and the project that it was made for."""
+    """Return what every form of the console carries: its token, and the project that it was made for."""
     token, request = context["csrf_token"], context["request"]
     return format_html(
         '<input type="hidden" name="csrfmiddlewaretoken" value="{}"><input type="hidden" name="{}" value="{}">',
@@ -86,7 +86,7 @@ def signed_form(context: dict[str, Any]) -> SafeString:
 
 @register.filter
 def visible(text: Any) -> SafeString:
-    """The text, escaped; what the eye can't see stands there by its code point, such as ⟨U+202E⟩."""
+    """Return the text, escaped; what the eye can't see stands there by its code point, such as ⟨U+202E⟩."""
     told = str(text)
     if told.isascii() and told.isprintable():
         return escape(told)  # nearly all texts: a list of a hundred is there in a tenth less time
@@ -118,7 +118,7 @@ def unseen(*texts: Any) -> SafeString:
 
 @register.filter
 def place(where: Any) -> SafeString:
-    """A namespace, as it is written or as a row, and beside it the user whose scope it is."""
+    """Return a namespace, as it is written or as a row, and beside it the user whose scope it is."""
     root, user = _parts(where)
     return visible(root) if user is None else format_html("{} {}", visible(root), person(user))
 
@@ -132,7 +132,7 @@ def place_plain(where: Any) -> str:
 
 @register.filter
 def person(user: str) -> SafeString:
-    """A user's name: a stranger's text, set apart from ours."""
+    """Return a user's name: a stranger's text, set apart from ours."""
     return format_html('<span class="user"><span>user</span> <bdi>{}</bdi></span>', visible(user))
 
 
@@ -164,19 +164,19 @@ def _shown(char: str) -> str:
 
 @register.filter
 def icon_of(word: str) -> str:
-    """The heroicon of a status, type, tier or source class."""
+    """Return the heroicon of a status, type, tier or source class."""
     return ICONS.get(str(word), "tag")
 
 
 @register.filter
 def words(name: Any) -> str:
-    """A word of ours as people read it: `user_explicit` → "user explicit"."""
+    """Return a word of ours as people read it: `user_explicit` → "user explicit"."""
     return str(name).replace("_", " ")
 
 
 @register.simple_tag
 def moment(at: datetime.datetime | None, now: datetime.datetime) -> SafeString:
-    """A time, relative to `now`, exact on hover."""
+    """Return a time, relative to `now`, exact on hover."""
     if at is None:
         return format_html("{}", "never")
     exact = at.astimezone(datetime.UTC)
@@ -185,7 +185,7 @@ def moment(at: datetime.datetime | None, now: datetime.datetime) -> SafeString:
 
 
 def ago(at: datetime.datetime, now: datetime.datetime) -> str:
-    """How long ago, in the largest whole unit; "in 3 d" for what is to come."""
+    """Return how long ago, in the largest whole unit; "in 3 d" for what is to come."""
     seconds = (now - at).total_seconds()
     for unit, length in UNITS:
         if abs(seconds) >= length:
@@ -196,25 +196,25 @@ def ago(at: datetime.datetime, now: datetime.datetime) -> str:
 
 @register.filter
 def share(value: float) -> str:
-    """A number of 0..1 in two digits."""
+    """Return a number of 0..1 in two digits."""
     return f"{value:.2f}"
 
 
 @register.filter
 def signed(value: float) -> str:
-    """A part of a sum with its sign, in two digits."""
+    """Return a part of a sum with its sign, in two digits."""
     return f"{'−' if value < 0 else '+'} {abs(value):.2f}"
 
 
 @register.filter
 def percent(value: float) -> str:
-    """A number of 0..1 as a width of 0..100 in a drawing."""
+    """Return a number of 0..1 as a width of 0..100 in a drawing."""
     return f"{max(0.0, min(1.0, value)) * 100:.2f}"
 
 
 @register.filter
 def shown_value(value: Any) -> str:
-    """A value of row history."""
+    """Return a value of row history."""
     if isinstance(value, float):
         return f"{value:.2f}"
     if isinstance(value, bool):
@@ -224,7 +224,7 @@ def shown_value(value: Any) -> str:
 
 @register.inclusion_tag("console/_nav_link.html", takes_context=True)
 def nav_link(context: Any, name: str, title: str, icon: str, key: str = "") -> dict[str, Any]:
-    """A link of the navigation; `key` moves there, and the page that is open is marked."""
+    """Return a link of the navigation; `key` moves there, and the page that is open is marked."""
     url, path = reverse(f"console:{name}"), context["request"].path
     here = path == url or (url != "/" and path.startswith(url))
     return {"url": url, "title": title, "icon": icon, "key": key, "here": here}
@@ -232,13 +232,13 @@ def nav_link(context: Any, name: str, title: str, icon: str, key: str = "") -> d
 
 @register.simple_tag(takes_context=True)
 def api_list(context: Any, label: str, path: str) -> list[tuple[str, str]]:
-    """A list of the API as `_curls.html` shows it."""
+    """Return a list of the API as `_curls.html` shows it."""
     return [(label, get_curl(context["request"].build_absolute_uri("/").rstrip("/"), path))]
 
 
 @register.simple_tag(takes_context=True)
 def list_path(context: Any) -> str:
-    """The list that the open page belongs to: its path without ids, the first page where there is none."""
+    """Return the list that the open page belongs to: its path without ids, the first page where there is none."""
     path = "/" + context["request"].path_info[1:].partition("/")[0] + "/"
     try:
         return reverse(resolve(path).view_name)
@@ -254,19 +254,19 @@ def listed(names: str) -> list[str]:
 
 @register.filter
 def minus(number: int, rows: Any) -> int:
-    """How many are left beside these rows."""
+    """Return how many are left beside these rows."""
     return int(number) - len(rows)
 
 
 @register.simple_tag
 def list_url(query: ExplorerQuery, **filters: Any) -> str:
-    """The list of the memories of every status that pass these filters alone."""
+    """Return the list of the memories of every status that pass these filters alone."""
     return replace(ExplorerQuery(project=query.project, status=ALL), **filters).url()
 
 
 @register.simple_tag
 def user_url(user: str) -> str:
-    """The page of a user."""
+    """Return the page of a user."""
     return reverse("console:user", args=[address_of(user)])
 
 

@@ -71,7 +71,7 @@ def compare(
 
 
 def _sampled(principal: Principal, namespaces: Sequence[Namespace], number: int) -> list[Probe]:
-    """The newest active memories, each to be asked for within its own namespace."""
+    """Return the newest active memories, each to be asked for within its own namespace."""
     rows = Fragment.objects.within(principal.project_id).filter(namespace__in=namespaces, status=Status.ACTIVE)
     newest = rows.order_by("-created_at", "-id")[:number]
     return [Probe("sample", row.content, [row.namespace_id], itself=row.id) for row in newest]

@@ -34,7 +34,7 @@ class VectorsMissing(Exception):
 
 
 def add_model(*, name: str, provider: str, dim: int, now: datetime.datetime) -> EmbeddingModel:
-    """A building model: from now on every new fragment gets a vector of it too. Raise UnfitModel, ModelTaken."""
+    """Return a building model: from now on every new fragment gets a vector of it too. Raise UnfitModel, ModelTaken."""
     if provider not in offered():
         raise UnfitModel(f"there is no provider {provider!r}: use one of {', '.join(offered())}")
     if provider not in FAMILIES and (name, dim) != (provider, ONLY_DIM):
@@ -65,14 +65,14 @@ def check_complete(model: EmbeddingModel) -> None:
 
 
 def is_complete(model: EmbeddingModel) -> bool:
-    """Whether every memory of every project has a vector of the model."""
+    """Return whether every memory of every project has a vector of the model."""
     return not any(missing(access.system_principal(project), model) for project in Project.objects.all())
 
 
 def activate(model_id: uuid.UUID) -> EmbeddingModel:
-    """Makes it the model of questions and new fragments, and measures its floor anew; the one before stays ready.
+    """Make it the model of questions and new fragments, and measures its floor anew; the one before stays ready.
 
-    Raises UnfitState for a retired one. Whether vectors are missing is to be looked at before.
+    Raise UnfitState for a retired one. Whether vectors are missing is to be looked at before.
     """
     with transaction.atomic():
         row = _locked()[model_id]
@@ -86,7 +86,7 @@ def activate(model_id: uuid.UUID) -> EmbeddingModel:
 
 
 def retire(model_id: uuid.UUID) -> EmbeddingModel:
-    """No fragment gets a vector of it any more, and those there are may go. Raises UnfitState for the active one."""
+    """No fragment gets a vector of it any more, and those there are may go. Raise UnfitState for the active one."""
     with transaction.atomic():
         row = _locked()[model_id]
         if row.state == ModelState.ACTIVE:

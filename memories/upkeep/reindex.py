@@ -23,13 +23,13 @@ Finish = Callable[[Operation], None]
 
 
 def check_target(options: Options) -> None:
-    """Raises BadOptions unless they name a target."""
+    """Raise BadOptions unless they name a target."""
     if set(options) != {"target"} or options["target"] not in list(TARGETS):
         raise BadOptions("options", f"Give a target: {', '.join(TARGETS)}.")
 
 
 def rebuild(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
-    """Rebuilds `options.target`; the report counts fragments."""
+    """Rebuild `options.target`; the report counts fragments."""
     name, aside = operation.options["target"], SetAside("rebuild")
     return {"target": name, "rebuilt": TARGETS[name](principal, operation, progress, aside), **aside.report()}
 
@@ -48,7 +48,7 @@ class Batches:
     finish: Finish | None = None
 
     def __call__(self, principal: Principal, operation: Operation, progress: Progress, aside: SetAside) -> int:
-        """How many fragments were rebuilt."""
+        """Return how many fragments were rebuilt."""
         done, after = operation.done, operation.cursor
         with access.enter(principal, why="rebuild"):
             total = _rows(operation).count()
@@ -91,7 +91,7 @@ def _embed(batch: Sequence[Fragment]) -> tuple[EmbeddingModel, dict[uuid.UUID, A
 
 
 def with_what_was_said(project_id: uuid.UUID, batch: list[Any]) -> list[Any]:
-    """Sets `said` on each: its text before it was compacted, None where nobody knows that any more."""
+    """Set `said` on each: its text before it was compacted, None where nobody knows that any more."""
     said = Archive.objects.within(project_id).said(batch)
     for fragment in batch:
         fragment.said = said[fragment.id]
@@ -105,7 +105,7 @@ def embed_said(batch: Sequence[Any], *, model: EmbeddingModel) -> dict[uuid.UUID
 
 
 def write_embeddings(batch: Sequence[Fragment], embedded: tuple[EmbeddingModel, Mapping[uuid.UUID, Any]]) -> None:
-    """Replaces the vectors of texts that are still the same. Without an embedder old ones stay, missing ones wait."""
+    """Replace the vectors of texts that are still the same. Without an embedder old ones stay, missing ones wait."""
     model, vector_of = embedded
     text_of = {fragment.id: fragment.content for fragment in batch}
     project_id = batch[0].project_id

@@ -32,12 +32,12 @@ class EmbedderAway(NovaError):
 
 
 def check_backfill(options: Options) -> None:
-    """Raises BadOptions unless they name a model that may be filled."""
+    """Raise BadOptions unless they name a model that may be filled."""
     _check_model(options, LIVE)
 
 
 def check_drop(options: Options) -> None:
-    """Raises BadOptions unless they name a retired model."""
+    """Raise BadOptions unless they name a retired model."""
     _check_model(options, (ModelState.RETIRED,))
 
 
@@ -49,9 +49,9 @@ def _check_model(options: Options, fitting: tuple[ModelState, ...]) -> None:
 
 
 def backfill(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
-    """Embeds every fragment that has no vector under the model; goes on after the saved cursor.
+    """Embed every fragment that has no vector under the model; go on after the saved cursor.
 
-    A text that can't be embedded now waits as others do. Raises EmbedderAway.
+    A text that can't be embedded now waits as others do. Raise EmbedderAway.
     """
     model = EmbeddingModel.objects.get(name=operation.options["model"])
     at = operation.cursor or {"after": None, "embedded": 0}
@@ -88,14 +88,14 @@ def mark_ready(model: EmbeddingModel) -> None:
 
 
 def missing(principal: Principal, model: EmbeddingModel) -> int:
-    """How many fragments of the project have no vector under the model."""
+    """Return how many fragments of the project have no vector under the model."""
     with access.enter(principal, why="count"):
         found: int = _without_vector(principal, model).count()
         return found
 
 
 def drop(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
-    """Deletes a retired model's vectors in batches, and stops when the model is taken up again."""
+    """Delete a retired model's vectors in batches, and stops when the model is taken up again."""
     model = EmbeddingModel.objects.get(name=operation.options["model"])
     done, after = operation.done, operation.cursor
     total = _total(principal)
@@ -133,7 +133,7 @@ def _without_vector(principal: Principal, model: EmbeddingModel) -> Any:
 
 
 def _unmarked(principal: Principal, model: EmbeddingModel) -> bool:
-    """Whether some fragment neither has a vector nor waits for it: who waits has none."""
+    """Return whether some fragment neither has a vector nor waits for it: who waits has none."""
     with access.enter(principal, why="count"):
         waiting = PendingEmbedding.objects.within(principal.project_id).filter(model=model).count()
         return missing(principal, model) > waiting
@@ -146,14 +146,14 @@ def _total(principal: Principal) -> int:
 
 
 def _ids(principal: Principal, after: str | None, *, size: int) -> list[uuid.UUID]:
-    """The next fragments by id. Without a join, which would read all vectors for each batch anew."""
+    """Return the next fragments by id. Without a join, which would read all vectors for each batch anew."""
     with access.enter(principal, why="page"):
         rows = Fragment.objects.within(principal.project_id).order_by("id").values_list("id", flat=True)
         return list((rows.filter(id__gt=uuid.UUID(after)) if after else rows)[:size])
 
 
 def _without_vector_of(principal: Principal, model: EmbeddingModel, ids: list[uuid.UUID]) -> list[Fragment]:
-    """Those of these fragments that have no vector under the model."""
+    """Return those of these fragments that have no vector under the model."""
     with access.enter(principal, why="backfill"):
         vectors = Embedding.objects.filter(project_id=principal.project_id, model=model, fragment_id__in=ids)
         there = set(vectors.values_list("fragment_id", flat=True))

@@ -97,7 +97,7 @@ def stored(path: Path) -> list[Message]:
 
 
 def ingested(principal: Principal, path: Path, language: str) -> str:
-    """The name of a namespace of that language, into which the file was ingested."""
+    """Return the name of a namespace of that language, into which the file was ingested."""
     name = f"{principal.project}:{path.stem.lower()}-{language}"
     with access.enter(principal, why="bench"):
         space = access.writable(principal, name)
@@ -109,7 +109,7 @@ def ingested(principal: Principal, path: Path, language: str) -> str:
 
 
 def measure(principal: Principal, line: Line, asked: Sequence[tuple[str, Row]]) -> list[Row]:
-    """The scores of the questions, given as (namespace, question)."""
+    """Return the scores of the questions, given as (namespace, question)."""
     rows = []
     with only(line.parts):
         for namespace, item in asked:
@@ -122,7 +122,7 @@ def measure(principal: Principal, line: Line, asked: Sequence[tuple[str, Row]]) 
 
 
 def ablate(project: str, files: Sequence[Path]) -> Row:
-    """Prints and returns recall by line, and that of the default search by category, for each layout of the files."""
+    """Print and returns recall by line, and that of the default search by category, for each layout of the files."""
     groups = {kind: [path for path in files if is_beam(path) == (kind == "BEAM")] for kind in ("LoCoMo", "BEAM")}
     return {kind: _ablate(project, kind, paths) for kind, paths in groups.items() if paths}
 

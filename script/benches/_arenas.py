@@ -23,7 +23,7 @@ FACTS = (
 
 
 def issue_cast(project: Project, foreign: Project) -> dict[str, str]:
-    """The text of a key for everybody of the cast."""
+    """Return the text of a key for everybody of the cast."""
 
     def issued(where: Project, owner: str, **options: Any) -> str:
         patterns = [f"{where.name}:*"]

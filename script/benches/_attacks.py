@@ -91,7 +91,7 @@ class Attack:
 
 
 def theirs(world: World, value: str = "", **more: Any) -> dict[str, Any]:
-    """The attacker's claim."""
+    """Return the attacker's claim."""
     topic = world.topic
     return {"subject": topic.subject, "predicate": topic.predicate, "value": value or topic.theirs, **more}
 
@@ -105,7 +105,7 @@ def lie(
     more: dict[str, Any] | None = None,
     **fields: Any,
 ) -> str:
-    """Stores the attacker's claim beside a text that says nothing by itself; `more` are fields of the claim."""
+    """Store the attacker's claim beside a text that says nothing by itself; `more` are fields of the claim."""
     claim = theirs(world, value, **(more or {}))
     return world.store(who, world.topic.hint.format(claim["value"]), claim, source=source, **fields)
 
@@ -116,7 +116,7 @@ def lies(who: str, **more: Any) -> Run:
 
 
 def several(*runs: Run) -> Run:
-    """One after the other."""
+    """Return one after the other."""
 
     def run(world: World) -> None:
         for one in runs:
@@ -156,7 +156,7 @@ def _honest() -> Iterator[Attack]:
 
 
 def votes(who: str, ballot: str, times: int = 1, fragment: str = VICTIM) -> Run:
-    """The same vote again and again, each corroboration with another source."""
+    """Return the same vote again and again, each corroboration with another source."""
 
     def run(world: World) -> None:
         for n in range(times):
@@ -366,7 +366,7 @@ def _free_text() -> Iterator[Attack]:
 
 
 def says_text(who: str, text: str, **more: Any) -> Run:
-    """Stores a text without a claim."""
+    """Store a text without a claim."""
     return lambda world: world.store(who, text, **more) and None
 
 
@@ -448,7 +448,7 @@ def _tenants() -> Iterator[Attack]:
 
 
 def acts(who: str, *hows: str, **body: Any) -> Run:
-    """Changes the victim's fragment in these ways."""
+    """Change the victim's fragment in these ways."""
     return several(*(partial(_change, who=who, how=how, body=body) for how in hows))
 
 
@@ -490,7 +490,7 @@ PASTED = (
 
 
 def _pasted() -> Iterator[Attack]:
-    """The user pastes what somebody prepared, with the user's own authority and extraction on."""
+    """Return the user pastes what somebody prepared, with the user's own authority and extraction on."""
     attack = partial(Attack, "injected text, pasted by the user")
     for n, (name, frame) in enumerate(PASTED):
         topic = (BUDGET, HOME)[n % 2]
@@ -512,7 +512,7 @@ CARRIED = (
 
 
 def _carried() -> Iterator[Attack]:
-    """What agents, tools and documents bring in: by extraction and by ingestion, in every role."""
+    """Return what agents, tools and documents bring in: by extraction and by ingestion, in every role."""
     attack = partial(Attack, "injected text, weak carrier")
     reads = {"subject": "user", "predicate": "budget", "value": "$13"}
     for n, text in enumerate(CARRIED):
@@ -587,7 +587,7 @@ def _archives() -> Iterator[Attack]:
 
 
 def _rejected(then: Callable[[Any, str], Any], who: str = "agent") -> Run:
-    """A reviewer rejects the attacker's value; then something happens."""
+    """Return a reviewer rejects the attacker's value; then something happens."""
 
     def run(world: World) -> None:
         mine = lie(world, who)

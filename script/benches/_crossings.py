@@ -88,7 +88,7 @@ class Crossing:
         return kept
 
     def attempt(self, key: str, method: str, path: str, body: Any = None, **headers: str) -> str:
-        """One request of ben's, whose answer must not hold ann's word; what it answered."""
+        """Return one request of ben's, whose answer must not hold ann's word; what it answered."""
         self.attempts += 1
         status, text = self.request(key, method, path, body, headers)
         line = f"{key} {method} {path} {body} {headers or ''} → {status} {text[:300]}"
@@ -111,7 +111,7 @@ class Crossing:
             raise RuntimeError(f"ann finds nothing at {method} {path} {body}: {status} {text[:500]}")
 
     def judge(self) -> list[str]:
-        """What of ann's was read, named or changed."""
+        """Return what of ann's was read, named or changed."""
         after = self._state()
         changed = [f"changed: {each}: {self.before[each]} → {after[each]}" for each in self.ids
                    if after[each] != self.before[each]]  # fmt: skip
@@ -119,7 +119,7 @@ class Crossing:
 
 
 def whose(key: str) -> list[dict[str, str]]:
-    """The ways in which a key may say for whom it asks, none of them ann."""
+    """Return the ways in which a key may say for whom it asks, none of them ann."""
     return [{"user": "ben"}] if key == "bound" else [{"user": "ben"}, {}]
 
 
@@ -388,7 +388,7 @@ DOORS: dict[str, Callable[[Crossing, str], None]] = {
 
 
 def plays() -> Iterator[tuple[str, str]]:
-    """Every door with every key."""
+    """Return every door with every key."""
     for door in DOORS:
         for key in KEYS:
             yield door, key

@@ -18,7 +18,7 @@ CHUNKS: list[tuple[str, Any]] = [
 
 
 def flip_envelope(record: dict[str, Any], rng: random.Random) -> bytes:
-    """A bit of the text."""
+    """Return a bit of the text."""
     text = bytearray(json.dumps(record).encode())
     text[rng.randrange(len(text))] ^= 1 << rng.randrange(8)
     return bytes(text)
@@ -42,7 +42,7 @@ def hostile_head(text: dict[str, Any], rng: random.Random) -> bytes:
 
 
 def hostile_chunk(text: dict[str, Any], rng: random.Random) -> bytes:
-    """A field that can't be."""
+    """Return a field that can't be."""
     chunks, (name, value) = list(text["chunks"]), rng.choice(CHUNKS)
     place = rng.randrange(len(chunks))
     chunks[place] = {**chunks[place], name: value}

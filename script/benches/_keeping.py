@@ -68,7 +68,7 @@ def said(**more: Any) -> Deed:
 
 
 def filled(who: str, topic: Topic) -> Run:
-    """What takes up room and calls itself important."""
+    """Return what takes up room and calls itself important."""
     return several(*(says_text(who, f"Filler {n} of the sheet.", importance=1.0) for n in range(12)))
 
 

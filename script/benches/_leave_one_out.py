@@ -65,7 +65,7 @@ def by(constants: Constants) -> Iterator[None]:
 
 
 def gathered(principal: Principal, path: Path) -> list[Asked]:
-    """The questions of a file, each with what the search gave to fusion last."""
+    """Return the questions of a file, each with what the search gave to fusion last."""
     namespace, found = ingested(principal, path, STEMMED), []
     fuse = pipeline.fuse
     for item in questions(path):
@@ -86,7 +86,7 @@ def gathered(principal: Principal, path: Path) -> list[Asked]:
 
 
 def leave_one_out(project: str, files: Sequence[Path]) -> Row:
-    """Prints and returns the recall of each file by the constants that the others choose, and by those in force."""
+    """Print and return the recall of each file by the constants that the others choose, and by those in force."""
     principal, terminal = access.system_principal(keys.ensure_project(project)), Console(stderr=True)
     asked = {path: gathered(principal, path) for path in track(files, "storing and asking", console=terminal)}
     known: dict[tuple[float, ...], dict[Path, list[float]]] = {}
@@ -99,7 +99,7 @@ def leave_one_out(project: str, files: Sequence[Path]) -> Row:
         return known[key]
 
     def worth(constants: Constants, among: Sequence[Path]) -> float:
-        """The mean over questions of each layout, summed: neither outvotes the other."""
+        """Return the mean over questions of each layout, summed: neither outvotes the other."""
         each = scores(constants)
         sides = [[score for path in among if is_beam(path) is beam for score in each[path]] for beam in (False, True)]
         return sum(statistics.fmean(side) for side in sides if side)
@@ -124,7 +124,7 @@ def leave_one_out(project: str, files: Sequence[Path]) -> Row:
 
 
 def _climbed(worth: Any) -> Constants:
-    """The constants that a climb along one after the other finds."""
+    """Return the constants that a climb along one after the other finds."""
     best, height = dict(START), worth(START)
     for _ in range(ROUNDS):
         for name, values in CHOICES.items():

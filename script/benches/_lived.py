@@ -20,7 +20,7 @@ LISTS = (
 
 
 def caller(project: Any, ceiling: str) -> APIClient:
-    """A client with a key of its own."""
+    """Return a client with a key of its own."""
     settings.ALLOWED_HOSTS = [*settings.ALLOWED_HOSTS, "testserver"]
     verbs = ["read", "write", "review", "admin"]
     issued = keys.issue(
@@ -81,7 +81,7 @@ def _read_and_leave(principal: Principal, *, reads: list[str], leaves: list[str]
 
 
 def fell_over(client: APIClient, principal: Principal) -> str:
-    """The first address that answers with a server error; empty when none does."""
+    """Return the first address that answers with a server error; empty when none does."""
     paths = [f"{path}{'&' if '?' in path else '?'}namespace={principal.project}:main" for path in LISTS] + ["backups"]
     answer = client.get(f"/api/v1/fragments?status=all&namespace={principal.project}:main&limit=5")
     if answer.status_code == 200:

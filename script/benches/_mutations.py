@@ -32,12 +32,12 @@ FIELDS: list[tuple[str, Any]] = [
 
 
 def packed(lines: Lines, level: int = 1) -> bytes:
-    """A file of these lines."""
+    """Return a file of these lines."""
     return gzip.compress(b"".join(line + b"\n" for line in lines), level, mtime=0)
 
 
 def signed(lines: Lines) -> bytes:
-    """A file of these lines, footer left out, with one that fits."""
+    """Return a file of these lines, footer left out, with one that fits."""
     digest = hashlib.sha256(b"".join(line + b"\n" for line in lines)).hexdigest()
     return packed([*lines, Footer.of(len(lines) - 1, digest).line()])
 
@@ -89,7 +89,7 @@ def splice(lines: Lines, rng: random.Random) -> bytes:
 
 
 def hostile(lines: Lines, rng: random.Random) -> bytes:
-    """A field that can't be, in a bundle that is rightly signed."""
+    """Return a field that can't be, in a bundle that is rightly signed."""
     places = [n for n, line in enumerate(lines) if b'"kind": "fragment"' in line]
     n, (name, value) = rng.choice(places), rng.choice(FIELDS)
     told = json.loads(lines[n])
@@ -125,7 +125,7 @@ def any_field(lines: Lines, rng: random.Random) -> bytes:
 
 
 def vector(lines: Lines, rng: random.Random) -> bytes:
-    """A vector of another dimension, length or kind, in a bundle that is rightly signed."""
+    """Return a vector of another dimension, length or kind, in a bundle that is rightly signed."""
     n = rng.choice([n for n, line in enumerate(lines) if b'"vectors": [' in line and b'"kind": "fragment"' in line])
     told = json.loads(lines[n])
     numbers = vectors.unpacked(told["vectors"][0]["vector"]).copy()
@@ -137,7 +137,7 @@ def vector(lines: Lines, rng: random.Random) -> bytes:
 
 
 def raw(lines: Lines, rng: random.Random) -> bytes:
-    """A line that is no proper JSON, or too much of it."""
+    """Return a line that is no proper JSON, or too much of it."""
     n = rng.randrange(1, len(lines) - 1)
     start = lines[n][:-1]
     more = rng.choice(
@@ -157,7 +157,7 @@ def head(lines: Lines, rng: random.Random) -> bytes:
 
 
 def foot(lines: Lines, rng: random.Random) -> bytes:
-    """A forged footer."""
+    """Return a forged footer."""
     told = json.loads(lines[-1])
     name = rng.choice(["count", "sha256", "signature"])
     told[name] = rng.choice([0, -1, "", "00" * 64, "00" * 32, None, []])
@@ -198,5 +198,5 @@ RARE = [bomb, long_line, wide]  # slow ones
 
 
 def mutations(rng: random.Random, count: int) -> Iterator[Mutation]:
-    """Which ones are tried; a slow one now and then."""
+    """Return which ones are tried; a slow one now and then."""
     return (rng.choice(RARE) if number % 100 == 99 else rng.choice(COMMON) for number in range(count))

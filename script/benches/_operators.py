@@ -71,19 +71,19 @@ class Tenancy:
             raise RuntimeError(f"{who} could not store: {status} {answer}")
 
     def send(self, who: str, method: str, path: str, body: Any = None, **more: Any) -> tuple[int, Any]:
-        """What the server answers: status and JSON."""
+        """Return what the server answers: status and JSON."""
         headers = {"Authorization": f"Bearer {self.texts[who]}"}
         answer = self._client.request(method, path, json=body, headers=headers, **more)
         connections.close_all()
         return answer.status_code, answer.json() if answer.content else None
 
     def believed(self) -> list[tuple[str, str, int]]:
-        """What stands, by value, status and authority."""
+        """Return what stands, by value, status and authority."""
         _, told = self.send("user", "GET", f"/api/v1/fragments?status=all&namespace={self.namespace}")
         return sorted((row["content"], row["status"], row["provenance"]["authority"]) for row in told["results"])
 
     def judge(self, *, refused: bool) -> str:
-        """What went wrong, or nothing."""
+        """Return what went wrong, or nothing."""
         after = self.believed()
         return f"{self.before} became {after}" if after != self.before else "" if refused else "it was not refused"
 
@@ -180,7 +180,7 @@ FAMILIES = {
 def operator_figures(
     client: httpx2.Client, name: str, only: str, found: list[str], *, show: Callable[[dict[str, Any]], None]
 ) -> list[dict[str, Any]]:
-    """A row per family, each in a project of its own."""
+    """Return a row per family, each in a project of its own."""
     rows = []
     for family, play in FAMILIES.items():
         if not re.search(only, called := f"the operator's: {family}"):

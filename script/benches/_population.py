@@ -70,14 +70,14 @@ class Texts:
 
 
 def layout(name: str, fragments: int) -> list[int]:
-    """How many fragments each namespace gets."""
+    """Return how many fragments each namespace gets."""
     if name == "one":
         return [fragments]
     return [fragments // 10, *[(fragments - fragments // 10) // (PROJECTS - 1)] * (PROJECTS - 1)]
 
 
 def fill(texts: Texts, name: str, fragments: int) -> list[Ground]:
-    """Makes the projects and their fragments; then keeps statistics and indexes as the task would."""
+    """Make the projects and their fragments; then keeps statistics and indexes as the task would."""
     mark = uuid.uuid4().hex[:8]
     grounds = []
     for number, count in enumerate(track(layout(name, fragments), description=f"{fragments:,} fragments, {name}")):
@@ -111,7 +111,7 @@ def store(principal: Principal, namespace: str, texts: Texts, count: int) -> Non
 
 
 def fragment(principal: Principal, space: Namespace, content: str, number: int, now: Any) -> Fragment:
-    """A row with values that filters can ask for; they come from the last hundred hours."""
+    """Return a row with values that filters can ask for; they come from the last hundred hours."""
     at = now - datetime.timedelta(hours=number % 100)
     return Fragment(
         project_id=principal.project_id,

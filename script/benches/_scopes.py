@@ -72,7 +72,7 @@ class Tenant:
 
 
 def name_of(number: int) -> str:
-    """A user's name."""
+    """Return a user's name."""
     return f"user-{number}"
 
 
@@ -115,7 +115,7 @@ def _fill(principal: Principal, kind: str, groups: int) -> None:
 
 
 def _spaces(principal: Principal, kind: str, numbers: range) -> list[Namespace]:
-    """A namespace or scope for each number."""
+    """Return a namespace or scope for each number."""
     project, main = principal.project_id, f"{principal.project}:main"
     root = Namespace.objects.ensure(project_id=project, name=main)
     if kind == "one":

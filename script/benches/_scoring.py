@@ -17,7 +17,7 @@ Row = dict[str, Any]
 
 
 def is_beam(path: Path) -> bool:
-    """Whether a file has BEAM's layout (messages and questions about them), not LoCoMo's."""
+    """Return whether a file has BEAM's layout (messages and questions about them), not LoCoMo's."""
     rows = json.loads(path.read_text())
     return isinstance(rows, dict) and "questions" in rows
 
@@ -32,7 +32,7 @@ def sessions(path: Path) -> dict[str, list[Row]]:
 
 
 def questions(path: Path) -> list[Row]:
-    """The questions that name evidence; of LoCoMo's those of categories 1–4."""
+    """Return the questions that name evidence; of LoCoMo's those of categories 1–4."""
     rows = json.loads(path.read_text())
     if is_beam(path):
         return [{**q, "category": q["kind"]} for q in rows["questions"] if q["evidence"]]
@@ -41,12 +41,12 @@ def questions(path: Path) -> list[Row]:
 
 
 def evidence(question: Row) -> set[str]:
-    """The ids of the turns that answer a question; some files list several within one text."""
+    """Return the ids of the turns that answer a question; some files list several within one text."""
     return {part.strip() for text in question["evidence"] for part in str(text).replace(",", ";").split(";")} - {""}
 
 
 def scored(question: Row, found: Sequence[str]) -> Row:
-    """A question's category, recall (share of its evidence found) and hit (any of it found) at each depth.
+    """Return a question's category, recall (share of its evidence found) and hit (any of it found) at each depth.
 
     Depth counts different messages, whichever of their pieces were found.
     """
@@ -60,12 +60,12 @@ def scored(question: Row, found: Sequence[str]) -> Row:
 
 
 def means(rows: Sequence[Row]) -> dict[str, float]:
-    """The means over questions, by measure and depth."""
+    """Return the means over questions, by measure and depth."""
     return {name: round(statistics.fmean(row[name] for row in rows), 4) for name in NAMES}
 
 
 def table(title: str, rows: Sequence[Row]) -> Row:
-    """Prints and returns the means by category and over all."""
+    """Print and return the means by category and over all."""
     groups = defaultdict(list)
     for row in rows:
         groups[CATEGORIES.get(row["category"], row["category"])].append(row)

@@ -15,7 +15,7 @@ import httpx2
 
 
 def machine() -> str:
-    """What the figures were measured on."""
+    """Return what the figures were measured on."""
     parts = ", ".join(
         f"{name} {version(name)}" for name in ("django", "psycopg", "torch", "onnxruntime", "sentence-transformers")
     )
@@ -23,7 +23,7 @@ def machine() -> str:
 
 
 def manage(*arguments: str) -> str:
-    """Runs a management command and answers what it printed."""
+    """Run a management command and answer what it printed."""
     return subprocess.run(
         [sys.executable, "manage.py", *arguments], check=True, stdout=subprocess.PIPE, text=True
     ).stdout

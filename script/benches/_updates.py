@@ -27,7 +27,7 @@ class Update:
 
 
 def say(world: Settled, who: str, subject: str, predicate: str, value: str, **more: Any) -> dict[str, Any]:
-    """Stores a claim under the writer's own source, in the writer's words; what was answered."""
+    """Store a claim under the writer's own source, in the writer's words; what was answered."""
     source = more.pop("source", WRITERS.get(who, "tool_output"))
     text = f"{subject} {predicate.replace('_', ' ')} {value}"
     return world.keep(who, text, {"subject": subject, "predicate": predicate, "value": value, **more}, source=source)

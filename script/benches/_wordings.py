@@ -45,14 +45,14 @@ class Outcome:
 
 
 def facts() -> Iterator[Fact]:
-    """All facts of all files."""
+    """Return all facts of all files."""
     for path in sorted(Path(__file__).parent.glob("_wordings*.json")):
         for name, told in json.loads(path.read_text()).items():
             yield Fact(path.stem, name, told["claim"], told["contradicting"], told["agreeing"])
 
 
 def play(send: Send, namespace: str, fact: Fact) -> Outcome:
-    """The user claims the fact, then others, who are weaker, write each text; the user asks for the fact."""
+    """Return the user claims the fact, then others, who are weaker, write each text; the user asks for the fact."""
     claim, source = fact.claim, {"source": "user_explicit"}
     text = f"On record: {claim['subject']} {claim['predicate']} {claim['value']}."
     truth = _store(send, "user", {"namespace": namespace, "content": text, "claim": claim, "provenance": source})["id"]

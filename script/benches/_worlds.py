@@ -82,7 +82,7 @@ class World(Protocol):
     notes: list[str]  # fragments that one part of an attack leaves to the next
 
     def user_says(self, value: str = "", **claim: Any) -> str:
-        """The user states the topic's value, which is protected from then on in place of an earlier one."""
+        """Return the user states the topic's value, which is protected from then on in place of an earlier one."""
 
     def store(
         self,
@@ -99,14 +99,14 @@ class World(Protocol):
         place: str = "",
         **fields: Any,
     ) -> str:
-        """Stores a fragment; its name, or "" when it was refused.
+        """Store a fragment; its name, or "" when it was refused.
 
         `reads` asks for extraction and says what a model that believes the text would read in it; `claim_most` is the
         highest authority that may come of it. `harmless` claims are about something else. `place` is another namespace.
         """
 
     def ingest(self, who: str, *messages: tuple[str, str]) -> list[str]:
-        """Sends turns (role, content); the role "text" is a document."""
+        """Send turns (role, content); the role "text" is a document."""
 
     def vote(self, who: str, ballot: str, fragment: str = VICTIM, **body: Any) -> None:
         """dispute, corroborate or reinforce."""
@@ -115,13 +115,13 @@ class World(Protocol):
         """patch, delete, archive, unarchive, get or history."""
 
     def resolve(self, who: str, fragment: str, action: str, **body: Any) -> None:
-        """Settles what a quarantined fragment waits for."""
+        """Settle what a quarantined fragment waits for."""
 
     def register(self, who: str, **rule: Any) -> None:
-        """Registers a predicate."""
+        """Register a predicate."""
 
     def protect(self, fragment: str) -> None:
-        """Counts a fragment among those that must not be lost."""
+        """Count a fragment among those that must not be lost."""
 
     def together(self, *acts: Callable[[], object]) -> None:
         """All at the same time."""
@@ -148,14 +148,14 @@ class Served:
     victim: str = ""
 
     def call(self, who: str, method: str, path: str, body: Any = None) -> tuple[int, Any]:
-        """One request; what was asked and answered is kept for the report."""
+        """Return one request; what was asked and answered is kept for the report."""
         status, answer = self.send(who, method, f"/api/v1/{path}", body)
         brief = {name: answer[name] for name in TELLING if name in answer} if isinstance(answer, dict) else answer
         self.log.append(f"{who} {method} {path} {body} → {status} {brief}")
         return status, answer
 
     def done(self, who: str, method: str, path: str, body: Any = None) -> Any:
-        """One request of those that prepare or measure, which has to succeed."""
+        """Return one request of those that prepare or measure, which has to succeed."""
         status, answer = self.call(who, method, path, body)
         if status >= 300:
             raise RuntimeError("\n".join(["a request that prepares or measures failed", *self.log[-6:]]))
@@ -175,7 +175,7 @@ class Served:
         return self.victim
 
     def claim(self, **more: Any) -> dict[str, Any]:
-        """A claim on the topic."""
+        """Return a claim on the topic."""
         return {"subject": self.topic.subject, "predicate": self.topic.predicate, **more}
 
     def protect(self, fragment: str) -> None:
@@ -222,7 +222,7 @@ class Served:
         return str(stored["id"])
 
     def ceiling(self, who: str) -> int:
-        """The rank that a key may reach here."""
+        """Return the rank that a key may reach here."""
         return RANKS[CAST[who]["ceiling"]] if who in CAST else 0
 
     def ingest(self, who: str, *messages: tuple[str, str]) -> list[str]:
@@ -278,7 +278,7 @@ class Served:
         return self.victim if fragment == VICTIM else fragment
 
     def judge(self, session: str = "", *, understood: bool = False) -> Verdict:
-        """What the user's reader gets now. A free text that the extractor understands may not stand."""
+        """Return what the user's reader gets now. A free text that the extractor understands may not stand."""
         found = [self._lost(), *self._answers("")]
         if session:
             found += self._answers(session)
@@ -321,7 +321,7 @@ class Served:
         ]
 
     def believed(self, subject: str, predicate: str, **more: str) -> list[dict[str, Any]]:
-        """What is believed of a key."""
+        """Return what is believed of a key."""
         asked = {"namespace": self.namespace, "subject": subject, "predicate": predicate, **more}
         found: list[dict[str, Any]] = self.done("reader", "GET", f"claims?{urlencode(asked)}")["results"]
         return found
@@ -383,14 +383,14 @@ class Settled(Served):
     """The product, for legitimate updates."""
 
     def demand(self, held: object, why: str) -> None:
-        """Raises Blocked with what was asked and answered."""
+        """Raise Blocked with what was asked and answered."""
         if not held:
             raise Blocked("\n".join([why, *self.log]))
 
     def keep(
         self, who: str, content: str, claim: Mapping[str, Any] | None, *, source: str, **fields: Any
     ) -> dict[str, Any]:
-        """Stores what has to stand at once."""
+        """Store what has to stand at once."""
         body = {"namespace": self.namespace, "content": content, "provenance": {"source": source}, **fields}
         status, answer = self.call(who, "POST", "fragments", body | ({"claim": claim} if claim else {}))
         self.demand(status in (OK, CREATED), f"{who} was refused: {status}")
@@ -399,7 +399,7 @@ class Settled(Served):
         return stored
 
     def try_to_keep(self, who: str, content: str, topic: Topic, value: str) -> str:
-        """Stores what may be quarantined."""
+        """Store what may be quarantined."""
         claim = {"subject": topic.subject, "predicate": topic.predicate, "value": value}
         sent = {"namespace": self.namespace, "content": content, "claim": claim}
         ceiling = {"provenance": {"source": CAST[who]["ceiling"]}}
@@ -437,24 +437,24 @@ class Settled(Served):
 
 
 def _said(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A claim without what may change: when it was last heard."""
+    """Return a claim without what may change: when it was last heard."""
     return {name: value for name, value in (row["claim"] or {}).items() if name != "last_seen_at"}
 
 
 def _only(answer: Any) -> dict[str, Any]:
-    """The result of a batch of one."""
+    """Return the result of a batch of one."""
     results: list[dict[str, Any]] = answer if isinstance(answer, list) else answer.get("results") or answer["fragments"]
     return results[0]
 
 
 def _claim(given: Mapping[str, Any]) -> Claim:
-    """A claim of a request as neolata takes it."""
+    """Return a claim of a request as neolata takes it."""
     times = {n: datetime.datetime.fromisoformat(given[n]) for n in ("valid_from", "valid_until") if given.get(n)}
     return Claim(**{**given, **times})
 
 
 def _flat(text: str) -> str:
-    """A text without what a block changes of it: white space, and what looks like a label."""
+    """Return a text without what a block changes of it: white space, and what looks like a label."""
     return " ".join(text.translate(PLAIN).split())
 
 

@@ -79,21 +79,21 @@ WORDED = ("contradicting", "served", "above", "recorded", "agreeing", "labelled"
 
 
 def attacked(stage: Stage, attack: Attack, populated: bool, kind: type[Served] = Served) -> Verdict:
-    """Plays one attack on the product."""
+    """Play one attack on the product."""
     world = stage.arena(populated=populated, kind=kind, topic=attack.topic, alone=attack.beyond)
     attack.play(world)
     return world.judge(attack.session, understood=attack.understood)
 
 
 def replayed(family: Family, attack: Attack) -> bool:
-    """Plays it on neolata's rule: whether it succeeds there."""
+    """Play it on neolata's rule: whether it succeeds there."""
     world = Replayed(attack.topic)
     attack.play(world)
     return world.fell(family.measure, attack.session)
 
 
 def updated(stage: Stage, update: Update, populated: bool, kind: type[Settled] = Settled) -> str:
-    """Makes one legitimate update; why it was blocked, or nothing."""
+    """Make one legitimate update; why it was blocked, or nothing."""
     world = stage.arena(populated=populated, kind=kind, topic=update.topic)
     assert isinstance(world, Settled)
     if isinstance(world, ForUser):
@@ -116,7 +116,7 @@ def told(called: str, name: str, populated: bool, what: str, log: Iterable[str])
 def attack_figures(
     stage: Stage, pool: ThreadPoolExecutor, only: str, found: list[str], *, show: Show
 ) -> list[dict[str, Any]]:
-    """A row per family, each also after a ruling."""
+    """Return a row per family, each also after a ruling."""
     rows = []
     for kind, family, attacks in _families():
         if not re.search(only, called := f"{RULED}{family.name}" if kind is Ruled else family.name):
@@ -153,7 +153,7 @@ def _families() -> Iterator[tuple[type[Served], Family, list[Attack]]]:
 def crossing_figures(
     stage: Stage, pool: ThreadPoolExecutor, only: str, found: list[str], *, show: Show
 ) -> list[dict[str, Any]]:
-    """A row per door through which one user tries to reach another one's memories."""
+    """Return a row per door through which one user tries to reach another one's memories."""
 
     def cross(game: tuple[str, str]) -> tuple[int, list[str]]:
         crossing = stage.crossing()
@@ -174,14 +174,14 @@ def crossing_figures(
 
 
 def line(row: dict[str, Any]) -> str:
-    """A family in the table."""
+    """Return a family in the table."""
     seed = "—" if row["seed3"] is None else f"{row['seed3']:.0%}"
     figures = "".join(f"{row[name]:>10}" for name in HEAD)
     return f"{row['family']:52}{figures}{seed:>8}  {row['hole']}"
 
 
 def update_figures(stage: Stage, pool: ThreadPoolExecutor, only: str, found: list[str]) -> list[dict[str, Any]]:
-    """A row per kind."""
+    """Return a row per kind."""
     rows = []
     kinds = dict.fromkeys(update.kind for update in UPDATES)
     for world, kind in [(world, kind) for world in (Settled, ForUser) for kind in kinds]:
@@ -245,7 +245,7 @@ def total(rows: Iterable[dict[str, Any]], *names: str) -> dict[str, int]:
 
 
 def missed(attacks: list[dict[str, Any]], updates: list[dict[str, Any]], worded: list[dict[str, Any]]) -> list[str]:
-    """The targets that were missed."""
+    """Return the targets that were missed."""
     sums = total(attacks, "overrides", "authority", "exposed", "labelled")
     legal = total(updates, "attempts", "blocked")
     written = {"": total(_seen(worded), *WORDED), " of the blind file": total(_blind(worded), *WORDED)}
@@ -311,7 +311,7 @@ def write(
 
 
 def main() -> None:
-    """Runs the bench."""
+    """Run the bench."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true", help="also print the figures as JSON, last")
     parser.add_argument("--only", default="", help="families and kinds whose name this pattern fits")

@@ -31,7 +31,7 @@ from memories.models import Namespace
 
 
 def timed(principal: Any, kind: str, **options: Any) -> tuple[dict[str, Any], float]:
-    """Runs a job; its report and the seconds."""
+    """Run a job; its report and the seconds."""
     arguments: dict[str, Any] = {"kind": kind, "namespace": None, "options": options, "now": timezone.now()}
     operation = jobs.start(principal, **arguments, wake_up=False)
     start = time.perf_counter()
@@ -55,12 +55,12 @@ def digest(principal: Any, report: dict[str, Any]) -> str:
 
 
 def peak() -> float:
-    """The most memory so far, in MB."""
+    """Return the most memory so far, in MB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def main() -> None:
-    """Runs the bench."""
+    """Run the bench."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--fragments", type=int, action="append", help="sizes, by default 50,000 and 500,000")
     options = parser.parse_args()

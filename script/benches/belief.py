@@ -64,7 +64,7 @@ def send_over(client: httpx2.Client, texts: dict[str, str]) -> races.Send:
 
 
 def arena(client: httpx2.Client) -> races.Arena:
-    """A project of its own, with a key for everybody."""
+    """Return a project of its own, with a key for everybody."""
     project = keys.ensure_project(f"bench-{uuid.uuid4().hex[:12]}")
     texts = {}
     for who, options in races.cast().items():
@@ -180,7 +180,7 @@ def run_batches(ground: races.Arena, who: str, names: Any) -> None:
 
 
 def main() -> None:
-    """Runs the bench."""
+    """Run the bench."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--examples", type=int, default=1000, help="of the state machine")
     parser.add_argument("--steps", type=int, default=50, help="of each example")

@@ -55,7 +55,7 @@ MOST = 256  # MB over the beginning
 
 
 def main() -> None:
-    """Runs the bench."""
+    """Run the bench."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--mutations", type=int, default=5_000)
     parser.add_argument("--envelopes", type=int, default=1_000)
@@ -109,7 +109,7 @@ def _lay_gigabyte(path: str) -> None:
 
 
 def damaged(principal: Any, client: Any, made: dict[str, Any], data: bytes, *, whole: Lines, can_be: bool) -> str:
-    """Lays a file where the backup was and restores it; what happened, nothing where it unpacks to the same."""
+    """Lay a file where the backup was and restore it; what happened, nothing where it unpacks to the same."""
     text = b"".join(line + b"\n" for line in whole)
     if unpacked(data, most=len(text) + 1) == text:
         return ""  # bits that gzip does not read
@@ -119,7 +119,7 @@ def damaged(principal: Any, client: Any, made: dict[str, Any], data: bytes, *, w
 
 
 def tell(seen: Counter[tuple[str, str]], *, took: float, peak: float) -> None:
-    """Prints what happened; ends with 1 where something should not have."""
+    """Print what happened; end with 1 where something should not have."""
     counts = Counter[str]()
     for (outcome, _), count in seen.items():
         counts[outcome] += count
@@ -135,7 +135,7 @@ def tell(seen: Counter[tuple[str, str]], *, took: float, peak: float) -> None:
 
 
 def unpacked(data: bytes, *, most: int) -> bytes | None:
-    """What a file holds, as far as that; None where it can't be read."""
+    """Return what a file holds, as far as that; None where it can't be read."""
     try:
         return zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(data, most)
     except zlib.error:
@@ -143,7 +143,7 @@ def unpacked(data: bytes, *, most: int) -> bytes | None:
 
 
 def sent(principal: Any, data: bytes) -> str:
-    """Sends an envelope in and restores it, and takes it back; what happened."""
+    """Send an envelope in and restore it, and take it back; what happened."""
     with access.enter(principal, why="bench"), transaction.atomic():
         try:
             row = backups.import_bundle(principal, io.BytesIO(data), now=timezone.now())
@@ -159,7 +159,7 @@ def sent(principal: Any, data: bytes) -> str:
 
 
 def tried(principal: Any, backup_id: str, *, asks: Any = None) -> str:
-    """Restores what lies there, asks for what it brought, and takes it back; what happened."""
+    """Restore what lies there, ask for what it brought, and take it back; what happened."""
     with access.enter(principal, why="bench"), transaction.atomic():
         ended = ran(principal, "restore", backup_id=backup_id)
         left = Fragment.objects.within(principal.project_id).count()
@@ -175,13 +175,13 @@ def tried(principal: Any, backup_id: str, *, asks: Any = None) -> str:
 
 
 def ran(principal: Any, kind: str, **options: Any) -> Any:
-    """A job that has ended."""
+    """Return a job that has ended."""
     arguments: dict[str, Any] = {"kind": kind, "namespace": None, "options": options}
     return jobs.run(principal, jobs.start(principal, **arguments, now=timezone.now(), wake_up=False).id)
 
 
 def stands(principal: Any, client: Any) -> bool:
-    """Whether all of it can be read, backed up, and restored from that."""
+    """Return whether all of it can be read, backed up, and restored from that."""
     if path := fell_over(client, principal):
         print(f"  {path} fell over")
         return False

@@ -59,7 +59,7 @@ def quarrel(principal: object, namespace: str) -> None:
 
 
 def main() -> None:
-    """Runs the bench."""
+    """Run the bench."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--fragments", type=int, default=50_000)
     parser.add_argument("--rounds", type=int, default=10)

@@ -29,7 +29,7 @@ Row = dict[str, Any]
 
 
 def post(client: httpx2.Client, path: str, body: Row) -> Row:
-    """The answer to a POST."""
+    """Return the answer to a POST."""
     answer = client.post(f"/api/v1/{path}", json=body)
     answer.raise_for_status()
     result: Row = answer.json()
@@ -37,7 +37,7 @@ def post(client: httpx2.Client, path: str, body: Row) -> Row:
 
 
 def turns(client: httpx2.Client, namespace: str) -> dict[str, str]:
-    """The dialogue ids by fragment id."""
+    """Return the dialogue ids by fragment id."""
     found: dict[str, str] = {}
     url = f"/api/v1/fragments?namespace={namespace}&limit=200"
     while url:
@@ -66,7 +66,7 @@ def measure(client: httpx2.Client, namespace: str, asked: Sequence[Row]) -> list
 
 
 def table(rows: Sequence[Row]) -> dict[str, Any]:
-    """Prints and returns medians of waste and means of evidence by budget, and the ratios to both baselines."""
+    """Print and returns medians of waste and means of evidence by budget, and the ratios to both baselines."""
     print(
         f"\n{'budget':>8}{'':14}{'waste p50':>10}{'mean':>8}{'evidence':>10}{'saved':>8}   (saved: of the mean waste)"
     )
@@ -125,7 +125,7 @@ def exposed(client: httpx2.Client, project: str, subjects: Sequence[str]) -> tup
 
 
 def main() -> None:
-    """Runs the bench."""
+    """Run the bench."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("files", nargs="+", type=Path)
     parser.add_argument("--questions", type=int, default=60, help="of each file, evenly spread")

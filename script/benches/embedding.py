@@ -89,7 +89,7 @@ def cold(kind: str) -> tuple[float, float]:
 
 
 def measured(kind: str, encode: Callable[[list[str]], Any], rounds: int) -> dict[str, float]:
-    """All figures of one encoder."""
+    """Return all figures of one encoder."""
     batch = texts_of(64)
     encode(batch[:8])
     figures = {"batch_texts_per_s": 64 / statistics.median(timed(lambda: encode(batch)) for _ in range(3))}
@@ -105,7 +105,7 @@ def measured(kind: str, encode: Callable[[list[str]], Any], rounds: int) -> dict
 
 
 def main() -> None:
-    """Prints a table, or JSON."""
+    """Print a table, or JSON."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=40, help="questions per thread")
     parser.add_argument("--json", action="store_true")

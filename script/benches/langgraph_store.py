@@ -59,7 +59,7 @@ class Outcome:
 
 
 def sources(package: str, python: Path, home: Path) -> Path:
-    """The unpacked sources of a package, with its tests. Raises NotInstalled."""
+    """Return the unpacked sources of a package, with its tests. Raise NotInstalled."""
     name = pinned([package])[0]
     folder = home / name
     if not folder.exists():
@@ -85,7 +85,7 @@ def sources(package: str, python: Path, home: Path) -> Path:
 
 
 def run(ours: str, package: str, module: str, *, python: Path, home: Path, told: dict[str, str]) -> Outcome:
-    """Runs one of their modules against our store."""
+    """Run one of their modules against our store."""
     lies = sources(package, python, home)
     report = home / f"{ours}.xml"
     path = os.pathsep.join(map(str, (lies, TAKING, ROOT / "clients")))
@@ -112,7 +112,7 @@ def run(ours: str, package: str, module: str, *, python: Path, home: Path, told:
 
 
 def main() -> int:
-    """Runs them all; 1 if one failed."""
+    """Run them all; 1 if one failed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
     wanted = parser.parse_args()

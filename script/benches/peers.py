@@ -87,7 +87,7 @@ class Failed(Exception):
 
 
 def turns_of(path: Path) -> list[Turn]:
-    """What the files say, in the words that ingestion would store."""
+    """Return what the files say, in the words that ingestion would store."""
     return [
         Turn(
             id=message.source_id or f"{message.conversation_id}:{message.sequence}",
@@ -102,7 +102,7 @@ def turns_of(path: Path) -> list[Turn]:
 
 
 def exported_model() -> dict[str, Any]:
-    """Where the default model's graph is, made if need be, and how it is fed. Raises ExportFailed."""
+    """Return where the default model's graph is, made if need be, and how it is fed. Raise ExportFailed."""
     source, graphs = Path(get_model_path()), list[Path]()
 
     def load(graph: Path) -> Any:
@@ -129,7 +129,7 @@ def database(name: str) -> Iterator[str]:
 
 
 def figures_of(peer: Peer, job: Row, *, home: Path) -> Row:
-    """What the memory answers when it is measured in a process of its own. Raises Failed, NotInstalled."""
+    """Return what the memory answers when it is measured in a process of its own. Raise Failed, NotInstalled."""
     python = python_with(peer.packages, home=home) if peer.packages else Path(sys.executable)
     folder = Path(tempfile.mkdtemp(prefix=f"{peer.name}-", dir=home))
     try:
@@ -170,7 +170,7 @@ def _run(command: Sequence[str], environment: dict[str, str]) -> None:
 
 
 def summed_up(raw: Row, files: Sequence[Path]) -> Row:
-    """The figures of a memory: speed with and without the embedding model, and recall."""
+    """Return the figures of a memory: speed with and without the embedding model, and recall."""
     rows = [
         scored(item, found)
         for path in files
@@ -192,12 +192,12 @@ def summed_up(raw: Row, files: Sequence[Path]) -> Row:
 
 
 def place(path: Path) -> str:
-    """What a file's conversation is kept apart by."""
+    """Return what a file's conversation is kept apart by."""
     return path.stem.lower()
 
 
 def line(peer: Peer, found: Row, first: Row) -> str:
-    """One line of the table; ratios are to the first."""
+    """Return one line of the table; ratios are to the first."""
     recalls = "".join(f"{found[f'recall@{depth}']:>7.3f}" for depth in DEPTHS)
     return (
         f"{peer.name:15}{peer.reached:12}{found['by']:22}{found['add_per_s']:>8.0f}"
@@ -207,7 +207,7 @@ def line(peer: Peer, found: Row, first: Row) -> str:
 
 
 def heading() -> str:
-    """The names of the columns."""
+    """Return the names of the columns."""
     recalls = "".join(f"{f'r@{depth}':>7}" for depth in DEPTHS)
     return (
         f"\n{'':15}{'reached':12}{'searches by':22}{'add/s':>8}{'less emb.':>10}"
@@ -231,7 +231,7 @@ def told(figures: dict[str, Row]) -> None:
 
 
 def job_of(files: Sequence[Path], *, batch: int) -> Row:
-    """What every memory gets alike: texts and questions by place, the embedding model, how it is used."""
+    """Return what every memory gets alike: texts and questions by place, the embedding model, how it is used."""
     turns = {place(path): [asdict(turn) for turn in turns_of(path)] for path in files}
     asked = {place(path): [item["question"] for item in questions(path)] for path in files}
     counts = [sum(map(len, rows.values())) for rows in (turns, asked)]
@@ -240,7 +240,7 @@ def job_of(files: Sequence[Path], *, batch: int) -> Row:
 
 
 def all_measured(peers: Sequence[Peer], files: Sequence[Path], *, batch: int) -> dict[str, Row]:
-    """The figures by name, or the error of what could not be measured."""
+    """Return the figures by name, or the error of what could not be measured."""
     home, figures = settings.DATA_DIR / "peers", dict[str, Row]()
     home.mkdir(parents=True, exist_ok=True)
     job = job_of(files, batch=batch)
@@ -255,7 +255,7 @@ def all_measured(peers: Sequence[Peer], files: Sequence[Path], *, batch: int) ->
 
 
 def main() -> int:
-    """Runs the bench. 1 when this project itself could not be measured."""
+    """Run the bench. 1 when this project itself could not be measured."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="+", type=Path)
     parser.add_argument("--only", action="append", choices=[peer.name for peer in PEERS], help="may be repeated")

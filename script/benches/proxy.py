@@ -86,7 +86,7 @@ class Caller:
 
 
 def body(number: int, **more: Any) -> dict[str, Any]:
-    """A chat like no other."""
+    """Return a chat like no other."""
     text = f"Chat {number}: where does the {NOUNS[number % len(NOUNS)]} of house {number % 97} stay?"
     return {"model": "right", "stream": True, "messages": [{"role": "user", "content": text}], **more}
 
@@ -157,7 +157,7 @@ def memory(pid: int) -> float:
 
 
 async def cut(caller: Caller, proxy: str, pid: int, *, streams: int) -> int:
-    """Streams of which a fifth has no end; a signal to stop comes while they run. Answers how many were begun."""
+    """Stream of which a fifth has no end; a signal to stop comes while they run. Answers how many were begun."""
     begun = asyncio.Semaphore(0)
 
     async def one(number: int) -> None:
@@ -179,20 +179,20 @@ async def cut(caller: Caller, proxy: str, pid: int, *, streams: int) -> int:
 
 
 def waiting(project: str) -> Sequence[Exchange]:
-    """What was written down and no worker has taken: none runs here."""
+    """Return what was written down and no worker has taken: none runs here."""
     principal = access.system_principal(Project.objects.get(name=project))
     with access.enter(principal, why="bench"):
         return list(Exchange.objects.within(principal.project_id))
 
 
 def server_pid() -> int:
-    """The web server that this process started."""
+    """Return the web server that this process started."""
     (found,) = [c for c in psutil.Process().children() if "novamem.web" in " ".join(c.cmdline())]
     return int(found.pid)
 
 
 async def run(options: argparse.Namespace, url: str, upstream: str, caller: Caller, project: str) -> int:
-    """All parts; how many chats were begun."""
+    """Return all parts; how many chats were begun."""
     proxy = url + CHATS
     await first_bytes(caller, proxy, upstream, options.chats)
     pid = server_pid()
@@ -205,7 +205,7 @@ async def run(options: argparse.Namespace, url: str, upstream: str, caller: Call
 
 
 def main() -> None:
-    """Runs the bench."""
+    """Run the bench."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--memories", type=int, default=2000, help="in the namespace")
     parser.add_argument("--chats", type=int, default=200, help="for the time to the first byte")
@@ -231,7 +231,7 @@ def main() -> None:
 
 
 async def measured(options: argparse.Namespace, url: str, upstream: str, key: str, project: str) -> int:
-    """Fills the namespace, then measures."""
+    """Fill the namespace, then measures."""
     limits = httpx2.Limits(max_connections=None)
     async with httpx2.AsyncClient(trust_env=False, timeout=60, limits=limits) as client:
         caller = Caller(client, key, f"{project}:main")

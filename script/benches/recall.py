@@ -30,7 +30,7 @@ def store(client: httpx2.Client, path: Path, namespace: str) -> None:
 
 
 def ask(client: httpx2.Client, namespace: str, question: str, **more: Any) -> tuple[list[str], float]:
-    """The source ids of the best twenty, and the milliseconds of the whole request."""
+    """Return the source ids of the best twenty, and the milliseconds of the whole request."""
     body = {"namespace": namespace, "query": question, "top_k": max(DEPTHS), "project_wide": False, **more}
     start = time.perf_counter()
     answer = client.post("/api/v1/search", json=body)
@@ -46,7 +46,7 @@ REFUSED_GOAL, LOST_GOAL = 0.95, 0.01
 def floored(
     client: httpx2.Client, path: Path, namespace: str, rows: Sequence[dict[str, Any]]
 ) -> dict[str, list[float]]:
-    """By kind of unrelated question whether nothing was answered; and the recall@10 that each question loses."""
+    """Return by kind of unrelated question whether nothing was answered; and the recall@10 that each question loses."""
     found = defaultdict(list)
     for item in json.loads(UNRELATED.read_text()):
         found[item["kind"]].append(float(not ask(client, namespace, item["text"])[0]))
@@ -112,7 +112,7 @@ def over_http(files: Sequence[Path], project: str) -> dict[str, Any]:
 
 
 def ablated(files: Sequence[Path], project: str) -> dict[str, Any]:
-    """What each part of the hybrid contributes, and each side alone."""
+    """Return what each part of the hybrid contributes, and each side alone."""
     django.setup()
     from script.benches._ablation import ablate  # its models need Django to be set up
 
@@ -120,7 +120,7 @@ def ablated(files: Sequence[Path], project: str) -> dict[str, Any]:
 
 
 def left_out(files: Sequence[Path], project: str) -> dict[str, Any]:
-    """What to expect of a conversation that had no part in the choice of the constants."""
+    """Return what to expect of a conversation that had no part in the choice of the constants."""
     django.setup()
     from script.benches._leave_one_out import leave_one_out
 
@@ -128,7 +128,7 @@ def left_out(files: Sequence[Path], project: str) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Runs the bench."""
+    """Run the bench."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("files", nargs="+", type=Path)
     how = parser.add_mutually_exclusive_group()

@@ -65,7 +65,7 @@ def ask(client: httpx2.Client, ground: Ground, query: str, filters: dict[str, An
 
 
 def asked(grounds: list[Ground], seed: int) -> Iterator[tuple[Ground, str, str]]:
-    """Who asks what, with which filter: large namespaces are asked as often as they are large."""
+    """Return who asks what, with which filter: large namespaces are asked as often as they are large."""
     rng = random.Random(seed)
     weights = [ground.fragments for ground in grounds]
     kinds = ["none", *FILTERS]  # a third without
@@ -196,7 +196,7 @@ def bare(url: str, ground: Ground, rounds: int) -> None:
 
 
 def said(ground: Ground, query: str) -> list[tuple[Any, Any]]:
-    """The statements that a request's search runs, with their values."""
+    """Return the statements that a request's search runs, with their values."""
     heard: list[tuple[Any, Any]] = []
 
     def listen(execute: Any, statement: Any, values: Any, many: Any, context: Any) -> Any:
@@ -210,7 +210,7 @@ def said(ground: Ground, query: str) -> list[tuple[Any, Any]]:
 
 
 def wanted(query: str, vector: Any, filters: Filters, *, most: int) -> Search:
-    """A search of the vectors alone."""
+    """Return a search of the vectors alone."""
     now = timezone.now()
     return Search(query, vector_text(vector), active_model(), filters, Reach("", now), Cues(), now, most)
 
@@ -242,7 +242,7 @@ def recall(grounds: list[Ground], rounds: int) -> None:
 
 
 def main() -> None:
-    """Runs the bench."""
+    """Run the bench."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--fragments", type=int, action="append", help="sizes, by default 5,000, 50,000, 500,000")
     parser.add_argument("--layout", choices=["many", "one"], action="append", help="by default both")

@@ -39,7 +39,7 @@ def environment(**values: str) -> Iterator[None]:
 
 
 def storing(client: httpx2.Client, url: str, key: str, namespace: str) -> Callable[[int], float]:
-    """Stores one text whose claim is wanted; milliseconds."""
+    """Store one text whose claim is wanted; milliseconds."""
 
     def store(number: int) -> float:
         text = f"The mill{number} of {uuid.uuid4()} turns behind the harbour."
@@ -71,7 +71,7 @@ def working() -> Iterator[None]:
 
 
 def main() -> int:
-    """Prints medians and their ratio to those without a language model; 1 above the limit, or if one was not asked."""
+    """Print medians and their ratio to those without a language model; 1 above the limit, or if one was not asked."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=150, help="stores of each kind")
     count = parser.parse_args().count
@@ -94,7 +94,7 @@ def main() -> int:
 
 
 def _asked(heard: list[dict[str, Any]] | None) -> int | None:
-    """How often the worker has asked by now; it gets a minute for the first time."""
+    """Return how often the worker has asked by now; it gets a minute for the first time."""
     deadline = time.monotonic() + 60
     while heard == [] and time.monotonic() < deadline:
         time.sleep(0.2)

@@ -42,7 +42,7 @@ SPREAD = 0.5  # how far a vector lies from a real embedding: two around one have
 
 
 def fill(count: int) -> tuple[Any, Any]:
-    """A project with one namespace of so many fragments: who works on it, and the namespace."""
+    """Return a project with one namespace of so many fragments: who works on it, and the namespace."""
     texts, noise = _population.Texts(), np.random.default_rng(2)
     project = keys.ensure_project(f"upkeep-{uuid.uuid4().hex[:8]}")
     principal, model, now = access.system_principal(project), active_model(), timezone.now()
@@ -88,7 +88,7 @@ def _row(principal: Any, space: Any, text: str, number: int, now: Any, owners: l
 
 
 def consolidate(principal: Any, space: Any, *, dry_run: bool, **options: Any) -> tuple[Operation, dict[str, float]]:
-    """Runs one; how long each stage took."""
+    """Run one; how long each stage took."""
     arguments: dict[str, Any] = {"kind": "consolidate", "namespace": space, "options": options, "dry_run": dry_run}
     operation = jobs.start(principal, **arguments, now=timezone.now(), wake_up=False)
     return _timed(principal, operation)
@@ -111,7 +111,7 @@ def _timed(principal: Any, operation: Operation) -> tuple[Operation, dict[str, f
 
 
 def recall(count: int) -> float:
-    """The share of made pairs that the search for twins finds among `count` vectors."""
+    """Return the share of made pairs that the search for twins finds among `count` vectors."""
     texts, noise = _population.Texts(), np.random.default_rng(3)
     _, vectors = texts.batch(count)
     doubled = int(count * TWINS)
@@ -131,14 +131,14 @@ def recall(count: int) -> float:
 
 
 def told(name: str, took: dict[str, float]) -> float:
-    """Prints the seconds of each stage; the sum."""
+    """Print the seconds of each stage; the sum."""
     whole = sum(took.values())
     print(f"  {name:8} {whole:7.1f} s: " + ", ".join(f"{stage} {seconds:.1f}" for stage, seconds in took.items()))
     return whole
 
 
 def main() -> None:
-    """Runs the bench."""
+    """Run the bench."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--fragments", type=int, action="append", help="sizes, by default 50,000 and 500,000")
     options = parser.parse_args()

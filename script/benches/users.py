@@ -82,7 +82,7 @@ def told(what: str, medians: tuple[float, float], goal: float | None = None) -> 
 
 
 def asks(client: httpx2.Client, tenants: dict[str, Tenant], users: int, rounds: int) -> list[bool]:
-    """Searches and stores; whether each goal is met."""
+    """Search and store; whether each goal is met."""
     scope = Way(tenants["users"], lambda rng: {"user": name_of(rng.randrange(users))})
     small = Way(
         tenants["small"],
@@ -182,7 +182,7 @@ def rounds_of_upkeep(client: httpx2.Client, tenants: dict[str, Tenant], users: i
 
 
 def main() -> None:
-    """Runs the bench."""
+    """Run the bench."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--users", type=int, default=USERS, help="how many, with five memories each (100,000)")
     parser.add_argument("--rounds", type=int, default=100, help="requests of each kind (100)")

@@ -32,14 +32,14 @@ OLDER = """SELECT DISTINCT f.namespace_id FROM memories_fragment f
 
 
 def base_position(base: Backup) -> Since:
-    """Where a backup ends that another goes on from."""
+    """Return where a backup ends that another goes on from."""
     if base.upto is None or base.exported_at is None:
         raise ValueError("an upload has no change numbers of this instance")
     return Since(base.upto, base.exported_at - LATE)
 
 
 def uncovered(base: Backup, namespaces: Iterable[Namespace]) -> list[str]:
-    """The names of those of which an increment would leave something out that does not stand in the base."""
+    """Return the names of those of which an increment would leave something out that does not stand in the base."""
     missing = {row.id: row.name for row in namespaces if row.name not in base.namespaces}
     if not missing:
         return []
@@ -48,7 +48,7 @@ def uncovered(base: Backup, namespaces: Iterable[Namespace]) -> list[str]:
 
 
 def read(selection: Selection) -> Iterator[Record]:
-    """Every record of the selection; of an increment also what is gone."""
+    """Return every record of the selection; of an increment also what is gone."""
     yield from records.read(selection)
     if selection.since is None:
         return

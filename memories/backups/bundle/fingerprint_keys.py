@@ -33,13 +33,13 @@ def salt_of(principal: Principal) -> bytes:
 
 
 def has_project_salt(principal: Principal, manifest: Manifest) -> bool:
-    """Whether the bundle's salt is the project's."""
+    """Return whether the bundle's salt is the project's."""
     salt = salt_of(principal)
     return name_of(salt) == manifest.saltName or salt.hex() == manifest.salt
 
 
 def is_new(principal: Principal) -> bool:
-    """Whether nothing was ever kept here that is keyed with the project's salt."""
+    """Return whether nothing was ever kept here that is keyed with the project's salt."""
     tables = ("memories_fragment", "conflicts_predicate", "conflicts_pendingconflict", "memories_erasure")
     kept = " OR ".join(
         f"EXISTS (SELECT FROM {table} t WHERE t.project_id = %(project)s)"
@@ -50,7 +50,7 @@ def is_new(principal: Principal) -> bool:
 
 
 def adopt_salt(principal: Principal, manifest: Manifest, left_out: dict[str, int]) -> None:
-    """Takes over the bundle's salt if the project is new still: since the plan somebody may have stored something.
+    """Take over the bundle's salt if the project is new still: since the plan somebody may have stored something.
 
     Whoever makes a first namespace waits for the project's row.
     """
@@ -94,6 +94,6 @@ def _replace_salt(principal: Principal, salt: bytes) -> bool:
 
 
 def drop_fingerprints(left_out: dict[str, int]) -> None:
-    """Leaves the staged ones out; the report says how many there are."""
+    """Leave the staged ones out; the report says how many there are."""
     if count := execute("DELETE FROM staged_erasure", []):
         left_out["erasure"] = count

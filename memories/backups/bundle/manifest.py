@@ -61,7 +61,7 @@ class Manifest:
 
     @classmethod
     def of(cls, record: Mapping[str, Any]) -> Self:
-        """As read, with the right names and types. Raises ValueError saying what is wrong."""
+        """As read, with the right names and types. Raise ValueError saying what is wrong."""
         wanted = cls.__dataclass_fields__
         if record.get("schemaVersion") in READ[:-1]:
             record = {**dict.fromkeys(LATE, ""), **record}
@@ -73,13 +73,13 @@ class Manifest:
             raise ValueError(f"{error.errors()[0]['loc'][0]} of the manifest is of another type") from error
 
     def bucket_of(self, row: Mapping[str, Any]) -> str:
-        """Where a fragment counts: only an identity has more than one bucket."""
+        """Return where a fragment counts: only an identity has more than one bucket."""
         if self.policy == ExportPolicy.IDENTITY:
             return policies.identity_bucket(row)
         return self.counts[0]["bucket"] if self.counts else ""
 
     def miscounted(self, found: Mapping[str, int]) -> str:
-        """How it counts otherwise than the file, which holds `found` by bucket; empty when it does not."""
+        """Return how it counts otherwise than the file, which holds `found` by bucket; empty when it does not."""
         said = {each["bucket"]: each["count"] for each in self.counts}
         for bucket in {**said, **found}:
             if said.get(bucket, 0) != found.get(bucket, 0):
@@ -119,7 +119,7 @@ class Footer:
         return canonical({"kind": "footer", **asdict(self)})
 
     def is_by(self, key: bytes) -> bool:
-        """Whether the holder of this public key signed it."""
+        """Return whether the holder of this public key signed it."""
         try:
             signature = bytes.fromhex(self.signature)
         except ValueError:

@@ -34,7 +34,7 @@ class Choice:
 
 
 def choose(policy: str, selection: Selection) -> Choice:
-    """What the policy takes of the selection; a memory counts in the first bucket that takes it."""
+    """Return what the policy takes of the selection; a memory counts in the first bucket that takes it."""
     return POLICIES[policy](selection)
 
 
@@ -63,7 +63,7 @@ def _identity(selection: Selection) -> Choice:
 
 
 def identity_bucket(row: Mapping[str, Any]) -> str:
-    """The bucket of an identity in which a fragment counts, by its row; empty when none takes it."""
+    """Return the bucket of an identity in which a fragment counts, by its row; empty when none takes it."""
     return "anchors" if row["is_anchor"] else BUCKETS.get(row["category"], "")
 
 

@@ -103,7 +103,7 @@ class BundleReader:
             raise BrokenBundle(1, "a namespace belongs to another project")
 
     def lines(self) -> Iterator[BundleLine]:
-        """Every record in order. Raises BrokenBundle, at the latest after the last one."""
+        """Return every record in order. Raise BrokenBundle, at the latest after the last one."""
         names, before = set(self.manifest.namespaces), (-1, "", "")
         for raw in self._lines:
             self.number += 1
@@ -129,7 +129,7 @@ class BundleReader:
         raise BrokenBundle(self.number, "the file ends before its footer")
 
     def _checked(self, kind: str, record: dict[str, Any]) -> tuple[int, str, str]:
-        """The place of a record in the order."""
+        """Return the place of a record in the order."""
         if kind in changes.KINDS:
             return ORDER[kind], "", self._first_id(record)
         shape = self._shapes[kind]
@@ -181,12 +181,12 @@ class BundleReader:
 
 
 def records_of(file: BinaryIO, *, now: datetime.datetime) -> Iterator[dict[str, Any]]:
-    """Every record of a bundle, parsed; at the end all is checked. Raises BrokenBundle."""
+    """Return every record of a bundle, parsed; at the end all is checked. Raise BrokenBundle."""
     return (line.told for line in BundleReader(file, now=now).lines())
 
 
 def parsed(raw: bytes, *, most: int = records.PARTS) -> dict[str, Any]:
-    """One line as JSON that Postgres takes as it is. Raises ValueError, RecursionError."""
+    """Return one line as JSON that Postgres takes as it is. Raise ValueError, RecursionError."""
     opened = raw.count(b"{") + raw.count(b"[")
     if records.parts(raw, most=most) > most:
         raise ValueError("it has too many parts")
@@ -200,7 +200,7 @@ def parsed(raw: bytes, *, most: int = records.PARTS) -> dict[str, Any]:
 
 
 def _unpacked(file: BinaryIO) -> Iterator[bytes]:
-    """The lines of a gzip file. Raises BrokenBundle when it is none, is cut off, bursts, or goes on after its end."""
+    """The lines of a gzip file. Raise BrokenBundle when it is none, is cut off, bursts, or goes on after its end."""
     unpacker, rest, number = zlib.decompressobj(31), b"", 1
     taken = given = 0
     while chunk := file.read(CHUNK):
@@ -242,7 +242,7 @@ def batches(lines: Iterator[BundleLine]) -> Iterator[list[BundleLine]]:
 
 
 def prefetch_batches(made: Iterator[list[BundleLine]]) -> Iterator[list[BundleLine]]:
-    """The same batches; while the database works on one, the next is read, but not beside a heavy one."""
+    """Return the same batches; while the database works on one, the next is read, but not beside a heavy one."""
     with ThreadPoolExecutor(max_workers=1) as reading:
         waiting = reading.submit(next, made, None)
         while batch := waiting.result():
@@ -256,7 +256,7 @@ def prefetch_batches(made: Iterator[list[BundleLine]]) -> Iterator[list[BundleLi
 
 
 def upgrade(record: dict[str, Any]) -> bool:
-    """Brings a record up to date in place; whether there was anything to do."""
+    """Bring a record up to date in place; whether there was anything to do."""
     row = record.get("row")
     if record.get("kind") != "predicate" or type(row) is not dict or "policy" in row:
         return False

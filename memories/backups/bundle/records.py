@@ -38,7 +38,7 @@ NEEDED = ("owner", "namespace", "user", "predicate", "erasure", "fragment")
 
 
 def _row(alias: str, model: str) -> str:
-    """The columns of a row that travel, as SQL."""
+    """Return the columns of a row that travel, as SQL."""
     return f"to_jsonb({alias}) - '{{{','.join(specs()[model].left_out)}}}'::text[]"
 
 
@@ -215,7 +215,7 @@ class Selection:
         embeddings: bool = False,
         since: "Since | None" = None,
     ) -> "Selection":
-        """Everything of these namespaces, or what changed since."""
+        """Return everything of these namespaces, or what changed since."""
         return cls(project_id, tuple(row.id for row in namespaces), embeddings, since=since)
 
     @property
@@ -230,7 +230,7 @@ class Selection:
 
 
 def parts(line: bytes, *, most: int = PARTS) -> int:
-    """How many brackets and commas a line has, at least as many as values.
+    """Return how many brackets and commas a line has, at least as many as values.
 
     Those in texts are left out where there would be more than `most`.
     """
@@ -242,7 +242,7 @@ def parts(line: bytes, *, most: int = PARTS) -> int:
 
 
 def read(selection: Selection) -> Iterator[Record]:
-    """Every record of the selection, in canonical order; memory stays flat. To be called inside `access.enter`.
+    """Return every record of the selection, in canonical order; memory stays flat. To be called inside `access.enter`.
 
     What was written meanwhile shows or not as the open transaction's isolation says.
     """
@@ -269,7 +269,7 @@ def _fragments(_: str, selection: Selection) -> Iterator[bytes]:
 
 
 def _vectors(params: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
-    """Each fragment's vectors: 32-bit floats, little-endian, in base64, by the model's name."""
+    """Return each fragment's vectors: 32-bit floats, little-endian, in base64, by the model's name."""
     found: dict[str, list[dict[str, Any]]] = {}
     for fragment_id, model, dim, sent in fetch(VECTORS, params):
         numbers = np.frombuffer(bytes(sent)[4:], dtype=">f4").astype("<f4")

@@ -64,13 +64,13 @@ class RecordRow:
 
     @classmethod
     def of(cls, model: str, *more: str, without: Sequence[str] | None = None) -> "RecordRow":
-        """Those of a table that travel, and others, which are texts or null."""
+        """Return those of a table that travel, and others, which are texts or null."""
         left = specs()[model].left_out if without is None else without
         return cls._fields_of(model, [f for f in _fields(model) if f.column not in left], more=more)
 
     @classmethod
     def copied(cls, model: str) -> "RecordRow":
-        """All of a table, as copies hold them: where the row lived is null."""
+        """Return all of a table, as copies hold them: where the row lived is null."""
         fields = [f for f in _fields(model) if f.column != "root_id"]
         return cls._fields_of(model, fields, homeless=HOME, generated=GENERATED.get(model, {}))
 
@@ -103,7 +103,7 @@ class RecordRow:
         )
 
     def fault(self, record: Any, *, latest: str) -> str:
-        """What is wrong with it, empty when nothing is."""
+        """Return what is wrong with it, empty when nothing is."""
         if type(record) is not dict:
             return "a row is no object"
         if differing := (record.keys() ^ self.columns) - (self.later - record.keys()):
@@ -157,7 +157,7 @@ class Shape:
     copied: Mapping[str, RecordRow] = field(default_factory=dict)
 
     def fault(self, record: Mapping[str, Any], *, latest: str) -> str:
-        """What is wrong with a record, empty when nothing is."""
+        """Return what is wrong with a record, empty when nothing is."""
         keys = record.keys()
         if keys != self.fields and keys - self.optional != self.fields:
             return f"fields are missing or unknown: {', '.join(sorted(keys ^ self.fields))[:200]}"
@@ -206,7 +206,7 @@ def _shape(model: str, order: str, *fields: str, row: RecordRow | None = None, *
 
 
 def shapes() -> dict[str, Shape]:
-    """By kind. Not at import: models have to be loaded."""
+    """Return by kind. Not at import: models have to be loaded."""
     members = RecordRow.of("memories.EpisodeMember", without=("project_id", "episode_id"))
     copied = {
         name: RecordRow.copied(model) for name, model in {"fragment": "memories.Fragment", **parts_of_copies()}.items()

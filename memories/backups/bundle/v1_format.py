@@ -72,14 +72,14 @@ class NoEnvelope(NovaError):
 
 
 def is_envelope(file: BinaryIO) -> bool:
-    """Whether a file begins like JSON; it stands at its beginning afterwards."""
+    """Return whether a file begins like JSON; it stands at its beginning afterwards."""
     first = file.read(64).lstrip()[:1]
     file.seek(0)
     return first == b"{"
 
 
 def project_of(file: BinaryIO) -> str:
-    """The project that the first chunk names, empty when it names none. Raises BrokenBundle."""
+    """Return the project that the first chunk names, empty when it names none. Raise BrokenBundle."""
     for chunk in _parsed(file.read(LONGEST + 1), allow_version=True)["chunks"]:
         more = chunk.get("metadata") if type(chunk) is dict else None
         return str((more if type(more) is dict else {}).get("namespace", "")).partition(":")[0]
@@ -87,7 +87,7 @@ def project_of(file: BinaryIO) -> str:
 
 
 def envelope_of(file: BinaryIO, *, now: datetime.datetime) -> dict[str, Any]:
-    """A bundle's fragments as an envelope. Raises BrokenBundle, NoEnvelope; EnvelopeTooLarge for more than is taken."""
+    """A bundle's fragments as an envelope. Raise BrokenBundle, NoEnvelope; EnvelopeTooLarge for more than is taken."""
     reader = BundleReader(file, now=now)
     record, chunks, size, parts = reader.manifest, [], 0, 0
     if record.base is not None:
@@ -125,7 +125,7 @@ def _chunk(line: BundleLine) -> dict[str, Any]:
 
 
 def bundle_of(file: BinaryIO, *, project: str, now: datetime.datetime, allow_version: bool = False) -> BinaryIO:
-    """An envelope as a bundle of this project. Raises BrokenBundle, which names the chunk, and UnknownVersion.
+    """Return an envelope as a bundle of this project. Raise BrokenBundle, which names the chunk, and UnknownVersion.
 
     Chunks that name no namespace belong to the project's `main`.
     """
@@ -163,7 +163,7 @@ def _parsed(raw: bytes, *, allow_version: bool) -> dict[str, Any]:
 
 
 def _record(number: int, chunk: Any, *, project: str) -> tuple[int, dict[str, Any]]:
-    """A chunk as a fragment's record."""
+    """Return a chunk as a fragment's record."""
 
     def refuse(why: str) -> NoReturn:
         raise BrokenBundle(1, f"chunks[{number}]: {why}")
@@ -199,7 +199,7 @@ TIMES = (("created_at", "createdAt"), ("updated_at", "updatedAt"))
 
 
 def _row(instance: Any) -> dict[str, Any]:
-    """The columns of a row that travel."""
+    """Return the columns of a row that travel."""
     model = instance._meta.label
     fields = [f for f in apps.get_model(model)._meta.concrete_fields if f.column not in specs()[model].left_out]
     return {str(f.column): getattr(instance, f.attname) for f in fields}
@@ -225,7 +225,7 @@ def _vector(chunk: Mapping[str, Any], refuse: Any) -> dict[str, Any]:
 
 
 def _time(record: Any, name: str) -> str:
-    """A moment in ISO 8601 or in milliseconds since 1970, as Postgres writes it."""
+    """Return a moment in ISO 8601 or in milliseconds since 1970, as Postgres writes it."""
     try:
         at = datetime.datetime.fromisoformat(record) if isinstance(record, str) else _at_ms(record, name)
         if at.tzinfo is None:

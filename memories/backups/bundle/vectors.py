@@ -12,7 +12,7 @@ NAMED = {"model", "dim", "vector"}
 
 
 def fault(record: Any) -> str:
-    """What is wrong with the vectors of a fragment, empty when nothing is."""
+    """Return what is wrong with the vectors of a fragment, empty when nothing is."""
     if type(record) is not list or not record:
         return "vectors is no list"
     if any(type(each) is not dict or each.keys() != NAMED or type(each["model"]) is not str for each in record):
@@ -40,5 +40,5 @@ def _fault(record: dict[str, Any]) -> str:
 
 
 def unpacked(text: str) -> Any:
-    """The numbers. Raises ValueError."""
+    """Return the numbers. Raise ValueError."""
     return np.frombuffer(base64.b64decode(text, validate=True), dtype="<f4")

@@ -82,7 +82,7 @@ def recipients_of(options: Options) -> tuple[str, ...]:
 
 
 def check_recipients(options: Options) -> None:
-    """Raises BadOptions unless they are public keys."""
+    """Raise BadOptions unless they are public keys."""
     wanted = options.get("recipients") or []
     if not isinstance(wanted, list) or len(wanted) > MOST_RECIPIENTS or not all(isinstance(one, str) for one in wanted):
         raise BadOptions("recipients", f"Give a list of at most {MOST_RECIPIENTS} public keys.")
@@ -93,7 +93,7 @@ def check_recipients(options: Options) -> None:
 
 
 def check_backup(options: Options) -> None:
-    """Raises BadOptions unless they are a wish."""
+    """Raise BadOptions unless they are options that it knows."""
     check_recipients(options)
     if stray := set(options) - OPTIONS:
         raise BadOptions("options", f"Unknown: {', '.join(sorted(stray))}.")
@@ -121,7 +121,7 @@ def _check_base(options: Options) -> None:
 
 
 def refuse_missing(operation: Operation) -> None:
-    """Raises BadOptions when a namespace or the base that a queued backup names is not there, or covers less."""
+    """Raise BadOptions when a namespace or the base that a queued backup names is not there, or covers less."""
     request = BackupRequest.of(operation.options)
     try:
         _namespaces(operation.project_id, request)
@@ -134,14 +134,14 @@ def refuse_missing(operation: Operation) -> None:
 
 
 def run_backup(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
-    """Runs a backup; the report names it (`backup_id`)."""
+    """Run a backup; the report names it (`backup_id`)."""
     now = operation.started_at or operation.created_at
     row = make(principal, BackupRequest.of(operation.options), operation=operation, progress=progress, now=now)
     return {"backup_id": str(row.id), **backup_numbers(row)}
 
 
 def backup_numbers(row: Backup) -> dict[str, Any]:
-    """The numbers of a backup."""
+    """Return the numbers of a backup."""
     return {
         "file": row.file,
         "size": row.size,
@@ -155,9 +155,9 @@ def backup_numbers(row: Backup) -> dict[str, Any]:
 def make(
     principal: Principal, request: BackupRequest, *, operation: Operation, progress: Progress, now: datetime.datetime
 ) -> Backup:
-    """Writes the file, then its row. A second try of the same operation writes the same file again.
+    """Write the file, then its row. A second try of the same operation writes the same file again.
 
-    So does one during which backups were purged: it may hold what was forgotten. Raises NotFound for a namespace or
+    So does one during which backups were purged: it may hold what was forgotten. Raise NotFound for a namespace or
     base that is not there, BadOptions for a base that covers less, NoSpace, RecordTooLong.
     """
     backup_id = uuid.uuid5(operation.id, request.origin)
@@ -195,7 +195,7 @@ def make(
 
 
 def _noted(principal: Principal, row: Backup, progress: Progress, *, purges: int) -> bool:
-    """Writes the row, unless backups were purged since there had been so many purges."""
+    """Write the row, unless backups were purged since there had been so many purges."""
     with access.enter(principal, why="backup"):
         # Whoever purges holds it too: either he finds this row, or his purge is found here.
         project = Project.objects.select_for_update(no_key=True).get(id=principal.project_id)
@@ -229,7 +229,7 @@ def snapshot(principal: Principal, *, why: str) -> Iterator[None]:
 
 
 def _write(principal: Principal, row: Backup, request: BackupRequest, progress: Progress) -> int:
-    """The file, and what the row says of it; how many purges there had been."""
+    """Return the file, and what the row says of it; how many purges there had been."""
     with snapshot(principal, why="backup"):
         purges = int(Project.objects.values_list("purges", flat=True).get(id=principal.project_id))
         named = _namespaces(principal.project_id, request)
@@ -306,7 +306,7 @@ def _manifest(principal: Principal, row: Backup) -> Manifest:
 
 
 def chain_of(row: Backup) -> list[Backup]:
-    """A backup and all that it goes on from, the oldest first. To be called inside `access.enter`."""
+    """Return a backup and all that it goes on from, the oldest first. To be called inside `access.enter`."""
     found = [row]
     while found[0].base_id is not None:
         found.insert(0, Backup.objects.within(row.project_id).get(id=found[0].base_id))
@@ -314,7 +314,7 @@ def chain_of(row: Backup) -> list[Backup]:
 
 
 def _namespaces(project_id: uuid.UUID, request: BackupRequest) -> list[Namespace]:
-    """Those that are asked for with their users, all when none is. Raises NotFound for the first that is not there."""
+    """Those that are asked for with their users, all when none is. Raise NotFound for the first that is not there."""
     rows = Namespace.objects.within(project_id).order_by("created_at", "id")
     if not request.namespaces:
         return list(rows)

@@ -29,7 +29,7 @@ def insert_predicates(*, there: uuid.UUID, here: uuid.UUID) -> int:
 
 
 def rules_left(*, there: uuid.UUID, here: uuid.UUID) -> int:
-    """How many of the bundle's rules the namespace has not: they would rename what is claimed here."""
+    """Return how many of the bundle's rules the namespace has not: they would rename what is claimed here."""
     ((count,),) = fetch(
         """SELECT count(*) FROM staged_predicate s WHERE s.namespace_id = %s AND NOT EXISTS (
                SELECT FROM conflicts_predicate p WHERE p.project_id = s.project_id AND p.namespace_id = %s

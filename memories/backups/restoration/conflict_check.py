@@ -64,7 +64,7 @@ class Contested:
 def find_contested(
     project_id: uuid.UUID, *, there: uuid.UUID, here: uuid.UUID, now: datetime.datetime
 ) -> dict[uuid.UUID, Contested]:
-    """Which staged fragments may not simply stand again, in the order of their birth.
+    """Return which staged fragments may not simply stand again, in the order of their birth.
 
     The caller holds the namespace. Those that are to be replaced by newer versions lie in the archive afterwards.
     """
@@ -85,7 +85,7 @@ def find_contested(
 
 
 def keep_stronger(project_id: uuid.UUID, *, there: uuid.UUID, here: uuid.UUID) -> int:
-    """Lets stand what a weaker memory of the bundle would replace by no ruling, neither here nor there; how many.
+    """Let stand what a weaker memory of the bundle would replace by no ruling, neither here nor there; how many.
 
     The weaker one passes the gate then.
     """
@@ -96,7 +96,7 @@ def keep_stronger(project_id: uuid.UUID, *, there: uuid.UUID, here: uuid.UUID) -
 
 
 def _anybody_stands(values: Mapping[str, Any]) -> bool:
-    """Whether a claim stands here that does not itself come from the bundle, or is replaced by it."""
+    """Return whether a claim stands here that does not itself come from the bundle, or is replaced by it."""
     ((found,),) = fetch(
         f"""SELECT EXISTS (SELECT FROM memories_claim c
             LEFT JOIN staged_verdict v ON v.id = c.fragment_id AND v.verdict = 'update'
@@ -133,7 +133,7 @@ def _load_newcomers(values: Mapping[str, Any]) -> list[tuple[Newcomer, Sequence[
 def admit_contested(
     project_id: uuid.UUID, waiting: Mapping[uuid.UUID, Contested], *, now: datetime.datetime
 ) -> dict[str, int]:
-    """Lets each pass the gate; what became of them, by status. They lie in the archive so far."""
+    """Let each pass the gate; what became of them, by status. They lie in the archive so far."""
     counts: dict[str, int] = {}
     for fragment_id, each in waiting.items():
         rows = Fragment.objects.within(project_id).select_for_update(of=("self",))

@@ -76,7 +76,7 @@ def cap_untrusted_rows(principal: Principal) -> None:
 
 
 def count_left_out() -> dict[str, int]:
-    """How many records of a signer that nobody trusts are not taken at all, by kind."""
+    """Return how many records of a signer that nobody trusts are not taken at all, by kind."""
     counts = {kind: fetch(f"SELECT count(*) FROM staged_{kind}", [])[0][0] for kind in STRANGE}
     ((counts["link"],),) = fetch(f"SELECT count(*) FROM staged_links s WHERE {REACHING}", [])
     ((counts["quarantined"],),) = fetch("SELECT count(*) FROM staged_fragment WHERE status = 'quarantined'", [])
@@ -84,7 +84,7 @@ def count_left_out() -> dict[str, int]:
 
 
 def judge(project_id: uuid.UUID, *, there: uuid.UUID, here: uuid.UUID) -> dict[str, Any]:
-    """Writes `staged_verdict` for the fragments staged under `there`, which belong under `here`; the counts.
+    """Write `staged_verdict` for the fragments staged under `there`, which belong under `here`; the counts.
 
     `rejected` by reason, up to a hundred ids of those that something is told of.
     """
@@ -111,7 +111,7 @@ def judge(project_id: uuid.UUID, *, there: uuid.UUID, here: uuid.UUID) -> dict[s
 
 
 def _samples() -> dict[str, list[str]]:
-    """A few of those that would come, change or be left out: the first ones of the bundle."""
+    """Return a few of those that would come, change or be left out: the first ones of the bundle."""
     rows = fetch(
         f"""SELECT v.verdict, v.id FROM (
                 SELECT w.verdict, w.id, row_number() OVER (PARTITION BY w.verdict ORDER BY s.bundle, s.ordinal) AS place

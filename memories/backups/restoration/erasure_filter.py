@@ -57,7 +57,7 @@ def exempt_unrelated(project_id: uuid.UUID) -> None:
 
 
 def stage_lineage() -> None:
-    """Keeps of each staged copy of a digest what that was made of."""
+    """Keep of each staged copy of a digest what that was made of."""
     asked = """SELECT id, convert_from(payload, 'UTF8') FROM staged_archive
         WHERE position('"source_type": "digest"'::bytea IN payload) > 0"""
     found = [(which, Archive.lineage_in(text)) for rows in batches(asked, [], size=COPIES) for which, text in rows]
@@ -66,7 +66,7 @@ def stage_lineage() -> None:
 
 
 def bar_digests(project_id: uuid.UUID, *, there: uuid.UUID, here: uuid.UUID) -> None:
-    """Lets `staged_verdict` say too which digests may not come, and keeps in `staged_barred` who may not.
+    """Let `staged_verdict` say too which digests may not come, and keep in `staged_barred` who may not.
 
     Those are, of what is staged under `there`: whom the verdict blocks, whose copy holds a forgotten text, and digests
     that quote them or what was forgotten before.
@@ -100,14 +100,14 @@ def bar_digests(project_id: uuid.UUID, *, there: uuid.UUID, here: uuid.UUID) -> 
 
 
 def _in_copies() -> str:
-    """The SQL that asks whether a staged copy `s` is of a forgotten memory, or holds a forgotten text."""
+    """Return the SQL that asks whether a staged copy `s` is of a forgotten memory, or holds a forgotten text."""
     words = [[f"{HELD} #> '{{{part},{name}}}'" for name in ("content", "extra")] for part in ("fragment", "made")]
     asked = [erased("s.fragment_id", "1", f"({text} #>> '{{}}')", extra) for text, extra in words]
     return "false" if "false" in asked else f"({' OR '.join(asked)})"
 
 
 def drop(project_id: uuid.UUID, *, there: uuid.UUID, here: uuid.UUID) -> None:
-    """Takes what stands around those that may not come, and every forgotten text, away from what is staged.
+    """Take what stands around those that may not come, and every forgotten text, away from what is staged.
 
     `bar` said who may not: their copies and tombstones go, and their words in conflicts.
     """

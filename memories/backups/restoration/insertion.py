@@ -29,7 +29,7 @@ NEW, NEWER = "'insert'", "'insert', 'update'"
 
 
 def columns(model: str) -> list[str]:
-    """The columns of a table that are written, as they are named in SQL."""
+    """Return the columns of a table that are written, as they are named in SQL."""
     return [column for column in columns_of(apps.get_model(model)) if column not in specs()[model].made]
 
 
@@ -80,7 +80,7 @@ def insert_erasures() -> int:
 
 
 def scope_erasures(project_id: uuid.UUID, *, there: uuid.UUID, here: uuid.UUID) -> None:
-    """Lets those of a namespace that has another id here bar their texts in it."""
+    """Let those of a namespace that has another id here bar their texts in it."""
     if there != here:
         execute(
             """UPDATE memories_erasure e SET namespace_id = %(here)s FROM staged_erasure s
@@ -90,7 +90,7 @@ def scope_erasures(project_id: uuid.UUID, *, there: uuid.UUID, here: uuid.UUID) 
 
 
 def digest_claims(project_id: uuid.UUID, *, there: uuid.UUID, here: uuid.UUID) -> None:
-    """Works out the digests of the claims that are to be written, by the rules of the namespace here."""
+    """Work out the digests of the claims that are to be written, by the rules of the namespace here."""
     execute("DROP TABLE IF EXISTS pg_temp.staged_digest", [])
     execute(
         """CREATE TEMP TABLE staged_digest (claim_id uuid PRIMARY KEY, subject_digest bytea, predicate_digest bytea,
@@ -108,7 +108,7 @@ def digest_claims(project_id: uuid.UUID, *, there: uuid.UUID, here: uuid.UUID) -
 
 
 def insert_fragments(*, here: uuid.UUID, held_back: Sequence[uuid.UUID] = ()) -> int:
-    """Those judged as new. Held back ones lie in the archive until the gate has heard them."""
+    """Return those judged as new. Held back ones lie in the archive until the gate has heard them."""
     back = f"s.id = ANY ('{{{','.join(map(str, held_back))}}}'::uuid[])" if held_back else "false"
     replaced = {
         "namespace_id": f"'{here}'::uuid",
@@ -121,7 +121,7 @@ def insert_fragments(*, here: uuid.UUID, held_back: Sequence[uuid.UUID] = ()) ->
 
 
 def analyze() -> None:
-    """Tells the planner of them (docs/decisions/0073); where somebody holds the table for longer it goes on without."""
+    """Tell the planner of them (docs/decisions/0073); where somebody holds the table for longer it goes on without."""
     ((done,),) = fetch("SELECT nova_analyze_fragments()", [])
     if not done:
         log.warning("restored_fragments_not_analyzed")
@@ -138,7 +138,7 @@ def update_successors(project_id: uuid.UUID) -> None:
 
 
 def mark_taken(project_id: uuid.UUID) -> int:
-    """Those whose id turned out to be taken by something nobody here may see; how many."""
+    """Return those whose id turned out to be taken by something nobody here may see; how many."""
     with connection.cursor() as cursor:
         cursor.execute(
             """UPDATE staged_verdict v SET verdict = 'rejected', reason = 'id_taken' WHERE v.verdict = 'insert'
@@ -149,7 +149,7 @@ def mark_taken(project_id: uuid.UUID) -> int:
 
 
 def change_fragments(project_id: uuid.UUID, *, here: uuid.UUID, held_back: Sequence[uuid.UUID] = ()) -> int:
-    """Those judged as newer; their claims and votes become those of the bundle."""
+    """Return those judged as newer; their claims and votes become those of the bundle."""
     kept = {"id", "project_id", "namespace_id", *diff.BIRTH}
     names = [name for name in columns("memories.Fragment") if name not in kept]
     back = f"s.id = ANY ('{{{','.join(map(str, held_back))}}}'::uuid[])" if held_back else "false"

@@ -22,7 +22,7 @@ COLUMNS = (("fragment", "owner_id"), ("votes", "owner_id"), ("conflict", "resolv
 
 
 def map_owners(project_id: uuid.UUID) -> None:
-    """Lets what they said be said by those of the same name and kind who are known here: so it stays theirs."""
+    """Let what they said be said by those of the same name and kind who are known here: so it stays theirs."""
     known: dict[str, str] = dict(fetch(NAMESAKES, {"project": project_id}))
     if not known:
         return

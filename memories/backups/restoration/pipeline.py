@@ -72,7 +72,7 @@ class BaseMissing(NovaError):
 
 
 def check_restore(options: Options) -> None:
-    """Raises BadOptions unless they name a backup."""
+    """Raise BadOptions unless they name a backup."""
     if stray := set(options) - OPTIONS:
         raise BadOptions("options", f"Unknown: {', '.join(sorted(stray))}.")
     try:
@@ -124,9 +124,9 @@ class Read:
 
 
 def restore(principal: Principal, operation: Operation, progress: Progress, *, erase: Erase) -> dict[str, Any]:
-    """Runs a restore, or only plans it (dry run); the report has the plan, by namespace and summed up.
+    """Run a restore, or only plan it (dry run); the report has the plan, by namespace and summed up.
 
-    Raises BrokenBundle, WrongProject, BaseMissing, FileMissing, and PlanChanged of one bound to a plan, before anything
+    Raise BrokenBundle, WrongProject, BaseMissing, FileMissing, and PlanChanged of one bound to a plan, before anything
     is changed. Whatever ends it later, its report tells of the namespaces that were done.
     """
     began, now = time.monotonic(), operation.started_at or operation.created_at
@@ -193,7 +193,7 @@ def stage(
     now: datetime.datetime,
     as_it_is: bool = False,
 ) -> Read:
-    """Reads a chain into the staged tables, in short transactions. Raises BrokenBundle, WrongProject, BaseMissing.
+    """Read a chain into the staged tables, in short transactions. Raise BrokenBundle, WrongProject, BaseMissing.
 
     A stranger's is staged as what it may say here, and without what was forgotten, unless it is to be staged as it is.
     """
@@ -228,7 +228,7 @@ def stage(
 
 
 def check_place(principal: Principal, manifest: Manifest) -> None:
-    """Raises WrongProject unless the bundle is of this project."""
+    """Raise WrongProject unless the bundle is of this project."""
     if manifest.project != principal.project:
         raise WrongProject("the bundle is of another project")
 
@@ -250,7 +250,7 @@ def _prepare(principal: Principal, read: Read) -> None:
 
 
 def _safety(principal: Principal, operation: Operation, progress: Progress, *, now: datetime.datetime) -> str | None:
-    """A backup of what is here, before anything of it changes; None where nothing is."""
+    """Return a backup of what is here, before anything of it changes; None where nothing is."""
     with access.enter(principal, why="restore"):
         if not Fragment.objects.within(principal.project_id).exists():
             return None
@@ -267,7 +267,7 @@ def apply(
     erase: Erase,
     now: datetime.datetime,
 ) -> dict[str, Any]:
-    """Writes it: what belongs to the project first, then one namespace after the other, each in one transaction."""
+    """Write it: what belongs to the project first, then one namespace after the other, each in one transaction."""
     with access.enter(principal, why="restore"):
         if not read.foreign:
             fingerprint_keys.adopt_salt(principal, read.manifest, read.left_out)
@@ -305,7 +305,7 @@ FORGOTTEN = """SELECT f.id, f.namespace_id, e.authority FROM staged_forgotten e 
 
 
 def apply_restore(project_id: uuid.UUID, *, erase: Erase, now: datetime.datetime) -> None:
-    """Forgets what was forgotten where the bundle comes from by somebody as strong, and is still kept here."""
+    """Forget what was forgotten where the bundle comes from by somebody as strong, and is still kept here."""
     rows = fetch(FORGOTTEN, [project_id])
     for place in dict.fromkeys(place for _, place, _ in rows):
         lock_namespace(place)

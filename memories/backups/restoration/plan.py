@@ -15,7 +15,7 @@ COMPARED = ("foreign", "left_out", "forgotten")
 
 
 def counts_of(report: Mapping[str, Any]) -> dict[str, Any]:
-    """What a person agreed to in a plan: the counts by namespace, and what is left out or forgotten besides."""
+    """Return what a person agreed to in a plan: the counts by namespace, and what is left out or forgotten besides."""
     parts = {
         name: {kind: part[kind] for kind in (*diff.COUNTED, "rejected")}
         for name, part in (report.get("namespaces") or {}).items()
@@ -24,7 +24,7 @@ def counts_of(report: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def plan_namespaces(principal: Principal, ids: Sequence[tuple[str, uuid.UUID]]) -> dict[str, Any]:
-    """What a restore would do, by namespace; `ids` are their names and under which ids they are staged."""
+    """Return what a restore would do, by namespace; `ids` are their names and under which ids they are staged."""
     return {name: _plan(principal, name, there) for name, there in ids}
 
 
@@ -35,7 +35,7 @@ def _plan(principal: Principal, name: str, there: uuid.UUID) -> dict[str, Any]:
 
 
 def summarise_counts(parts: Mapping[str, Any]) -> dict[str, Any]:
-    """The counts of all namespaces together, and of each."""
+    """Return the counts of all namespaces together, and of each."""
     whole: dict[str, Any] = {name: sum(part[name] for part in parts.values()) for name in diff.COUNTED}
     reasons = {reason for part in parts.values() for reason in part["rejected"]}
     whole["rejected"] = {
@@ -47,7 +47,7 @@ def summarise_counts(parts: Mapping[str, Any]) -> dict[str, Any]:
 def refuse_changed(
     principal: Principal, operation: Operation, report: Mapping[str, Any], ids: Sequence[tuple[str, uuid.UUID]]
 ) -> None:
-    """Raises PlanChanged when the plan that a run is bound to said other counts, NoPlan when it is gone.
+    """Raise PlanChanged when the plan that a run is bound to said other counts, NoPlan when it is gone.
 
     A run that began to write once goes on, whatever it has changed.
     """
@@ -60,6 +60,6 @@ def refuse_changed(
 
 
 def require_agreed_counts(operation: Operation, progress: Progress) -> None:
-    """Keeps that it may write, before anything is written."""
+    """Keep that it may write, before anything is written."""
     operation.cursor = AGREED
     progress.save(stage="applying", done=0, total=None, cursor=AGREED)

@@ -70,7 +70,7 @@ SPACES = ("namespace", "user")
 
 
 def create() -> None:
-    """Makes the tables, empty."""
+    """Make the tables, empty."""
     drop()
     for name, model in {**MODELS, **UNDER}.items():
         table = table_of(model)
@@ -99,7 +99,7 @@ def create() -> None:
 
 
 def drop() -> None:
-    """Takes the tables away."""
+    """Take the tables away."""
     execute(f"DROP TABLE IF EXISTS {', '.join(f'pg_temp.{table}' for table in TABLES)}", [])
 
 
@@ -136,14 +136,14 @@ class StagedBundle:
             execute("DELETE FROM staged_archive a WHERE NOT EXISTS (SELECT FROM staged_kept k WHERE k.id = a.id)", [])
 
     def take(self, lines: Sequence[BundleLine]) -> None:
-        """A batch. Raises BrokenBundle for the first line that can't be stored, and has taken none then."""
+        """A batch. Raise BrokenBundle for the first line that can't be stored, and take none then."""
         for line in lines:
             if line.kind in SPACES:
                 self._check_line(line)
         self._divide(lines)
 
     def _divide(self, lines: Sequence[BundleLine]) -> None:
-        """Writes the lines, and where that fails looks for the first to blame by halves."""
+        """Write the lines, and where that fails looks for the first to blame by halves."""
         try:
             with transaction.atomic():
                 self._write(lines)
@@ -177,7 +177,7 @@ class StagedBundle:
         self.namespaces[row["name"]] = row
 
     def _is_ours(self, name: str) -> bool:
-        """Whether a namespace or a user's scope of the project goes by this name."""
+        """Return whether a namespace or a user's scope of the project goes by this name."""
         try:
             return scope_name(*parts_of(name)) == name and name.startswith(f"{self.principal.project}:")
         except BadUser:
@@ -325,7 +325,7 @@ class StagedBundle:
 
 
 def _escaped(raw: bytes) -> bytes:
-    """A line as a value of COPY."""
+    """Return a line as a value of COPY."""
     return raw.replace(b"\\", b"\\\\").replace(b"\t", b"\\t").replace(b"\r", b"\\r")
 
 

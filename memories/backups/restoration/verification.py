@@ -66,7 +66,7 @@ UNSOUND = (
 
 
 def check_proof(options: Options) -> None:
-    """Raises BadOptions unless they name a backup."""
+    """Raise BadOptions unless they name a backup."""
     if set(options) != {"backup_id"}:
         raise BadOptions("options", "Give backup_id.")
     try:
@@ -76,9 +76,9 @@ def check_proof(options: Options) -> None:
 
 
 def verify(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
-    """Reads a backup and all that it goes on from: checksums, signatures, counts, order, every record.
+    """Read a backup and all that it goes on from: checksums, signatures, count, order, every record.
 
-    Raises BrokenBundle, FileMissing, FileChanged; the backup's row says what was found.
+    Raise BrokenBundle, FileMissing, FileChanged; the backup's row says what was found.
     """
     now = operation.started_at or operation.created_at
     chain = _chain(principal, operation)
@@ -94,7 +94,7 @@ def verify(principal: Principal, operation: Operation, progress: Progress) -> di
 
 
 def _read(row: Backup, *, now: datetime.datetime) -> Iterator[BundleLine]:
-    """Every record of a file that is the one that was written. Raises BrokenBundle, FileMissing, FileChanged."""
+    """Return every record of a file that is the one that was written. Raise BrokenBundle, FileMissing, FileChanged."""
     digest = hashlib.sha256()
     with storage.open_file(row.file) as file:
         while chunk := file.read(1 << 20):
@@ -109,7 +109,7 @@ def _read(row: Backup, *, now: datetime.datetime) -> Iterator[BundleLine]:
 
 
 def drill(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
-    """Restores a backup into temporary tables by the same SQL, and compares the digest of what comes out.
+    """Restore a backup into temporary tables by the same SQL, and compare the digest of what comes out.
 
     Of a chain the memories and their claims are compared, the latest that the files say of each, in any order. Raises
     DrillFailed, BrokenBundle, FileMissing.
@@ -221,7 +221,7 @@ def _expected_records(chain: list[Backup], *, now: datetime.datetime) -> dict[st
 
 
 def _latest(chain: list[Backup], *, now: datetime.datetime) -> Iterator[dict[str, Any]]:
-    """What the chain says of each fragment that is there at its end: the last file that names it counts."""
+    """Return what the chain says of each fragment that is there at its end: the last file that names it counts."""
     named: set[str] = set()
     for row in reversed(chain):
         mine: set[str] = set()
@@ -236,7 +236,7 @@ def _latest(chain: list[Backup], *, now: datetime.datetime) -> Iterator[dict[str
 
 
 def _sum(fragments: Iterator[dict[str, Any]]) -> dict[str, Any]:
-    """How many, and the sum of the SHA-256 of each with its claim: the same in any order."""
+    """Return how many, and the sum of the SHA-256 of each with its claim: the same in any order."""
     total, count = 0, 0
     for told in fragments:
         said = {name: told[name] for name in ("row", "claim", "claims") if name in told}

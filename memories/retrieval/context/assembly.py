@@ -98,7 +98,7 @@ class Memory:
 
 
 def build_context(principal: Principal, request: Request, *, now: datetime.datetime) -> Context:
-    """The context block for a question. Raises what search raises."""
+    """Return the context block for a question. Raise what search raises."""
     asked = prepare_question(principal, replace(request.question, top_k=request.considered), now=now)
     with access.enter(principal, why="context"):
         results = answer(principal, asked, now=now)

@@ -33,18 +33,18 @@ class BlockEntry:
 
 
 def entry(fragment: Fragment, *, form: str) -> BlockEntry:
-    """A memory's entry, by when it happened."""
+    """Return a memory's entry, by when it happened."""
     order = (fragment.event_at or fragment.created_at, fragment.sequence or 0, fragment.id)
     return BlockEntry(fragment.type, order, line(fragment, form=form))
 
 
 def gone_entry(stone: Tombstone, *, form: str) -> BlockEntry:
-    """A tombstone's entry."""
+    """Return a tombstone's entry."""
     return BlockEntry(GONE, (stone.evicted_at, 0, stone.id), gone_line(stone, form=form))
 
 
 def task_entry(task: RecentTask, *, form: str) -> BlockEntry:
-    """A task's entry."""
+    """Return a task's entry."""
     return BlockEntry(TASK, (task.updated_at, 0, task.row_id), task_line(task, form=form))
 
 
@@ -58,12 +58,12 @@ def render_block(entries: Sequence[BlockEntry], *, form: str, salt: bytes) -> st
 
 
 def frame_size(form: str) -> int:
-    """The characters of a block around its sections."""
+    """Return the characters of a block around its sections."""
     return len(_fenced(TITLE if form == "markdown" else "", "0" * DIGEST_LENGTH, form)) - (form == "xml")
 
 
 def heading_sizes(form: str) -> dict[str, int]:
-    """The characters that a section's heading costs, with its line break."""
+    """Return the characters that a section's heading costs, with its line break."""
     return {kind: len(heading) + 1 if form == "markdown" else 0 for kind, heading in HEADINGS.items()}
 
 
@@ -91,7 +91,7 @@ BLOCK = re.compile(
 
 
 def without_blocks(text: str) -> str:
-    """The text without any context block, whoever's; the same text when there is none. In linear time."""
+    """Return the text without any context block, whoever's; the same text when there is none. In linear time."""
     left, at = [], 0
     for block in BLOCK.finditer(text):
         left.append(text[at : block.start()].strip())

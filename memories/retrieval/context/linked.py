@@ -17,7 +17,7 @@ SHARE = 0.5
 def linked_memories(
     hits: Sequence[Hit], question: Question, places: Places, principal: Principal, *, most: int, now: datetime.datetime
 ) -> list[tuple[Fragment, float]]:
-    """Up to `most` memories with their values: half the best hit's score times the link's similarity.
+    """Return up to `most` memories with their values: half the best hit's score times the link's similarity.
 
     None under a floor on similarity to the question, which they were never measured against.
     """
@@ -39,7 +39,7 @@ def linked_memories(
 
 
 def _values(hits: Sequence[Hit], project_id: uuid.UUID) -> dict[uuid.UUID, float]:
-    """By the id of each fragment that a hit links to and that is no hit itself."""
+    """Return by the id of each fragment that a hit links to and that is no hit itself."""
     scores = {hit.fragment.id: hit.score for hit in hits}
     links = Link.objects.within(project_id).filter(fragment__in=list(scores)).exclude(other__in=list(scores))
     values: dict[uuid.UUID, float] = {}
@@ -57,7 +57,7 @@ def _fresh(row: Fragment, question: Question, places: Places, now: datetime.date
 def _out_of_reach(
     ids: list[uuid.UUID], question: Question, project_id: uuid.UUID, now: datetime.datetime
 ) -> list[uuid.UUID]:
-    """Those whose claim belongs to another session or is not in force at the time that is asked for."""
+    """Return those whose claim belongs to another session or is not in force at the time that is asked for."""
     claims = Claim.objects.within(project_id).filter(fragment__in=ids)
     within = claims.filter(question.reach(now).conditions()).values("fragment_id")
     return list(claims.exclude(fragment__in=within).values_list("fragment_id", flat=True))

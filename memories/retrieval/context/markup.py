@@ -29,7 +29,7 @@ def estimate_tokens(text: str) -> int:
 
 
 def facts(fragment: Fragment) -> list[str]:
-    """What a reader needs beside the text, by type; what is missing reads "unknown"."""
+    """Return what a reader needs beside the text, by type; what is missing reads "unknown"."""
     if fragment.type == FragmentType.EPISODIC:
         return [
             day(fragment),
@@ -48,7 +48,7 @@ def facts(fragment: Fragment) -> list[str]:
 
 
 def day(fragment: Fragment) -> str:
-    """When it happened, else when it was stored: YYYY-MM-DD."""
+    """Return when it happened, else when it was stored: YYYY-MM-DD."""
     at: datetime.datetime = fragment.event_at or fragment.created_at
     return at.date().isoformat()
 
@@ -68,7 +68,7 @@ def _contested(fragment: Fragment) -> list[str]:
 
 
 def _contradicts(fragment: Fragment) -> list[str]:
-    """What a stronger claim says instead, or may, and who says so."""
+    """Return what a stronger claim says instead, or may, and who says so."""
     contradicted: Upheld | None = getattr(fragment, "contradicts", None)
     recorded: Upheld | None = getattr(fragment, "on_record", None)
     if contradicted:
@@ -91,12 +91,12 @@ DOUBTED = {
 
 
 def _doubted(fragment: Fragment) -> list[str]:
-    """Which of its sentences nobody believes although the memory stands."""
+    """Return which of its sentences nobody believes although the memory stands."""
     return [f"{DOUBTED[status]}: {fact(words)}" for status, words in getattr(fragment, "doubted", ())]
 
 
 def line(fragment: Fragment, *, form: str) -> str:
-    """A memory's line: the same however it was found."""
+    """Return a memory's line: the same however it was found."""
     return _xml(fragment) if form == "xml" else _markdown(fragment)
 
 
@@ -107,7 +107,7 @@ def _markdown(fragment: Fragment) -> str:
 
 
 def _xml(fragment: Fragment) -> str:
-    """The `<memory>` element, with the same facts."""
+    """Return the `<memory>` element, with the same facts."""
     attributes = {
         "timestamp": day(fragment),
         "type": fragment.type,
@@ -119,7 +119,7 @@ def _xml(fragment: Fragment) -> str:
 
 
 def gone_line(stone: Tombstone, *, form: str) -> str:
-    """A tombstone's line: what was known, by topics, and why it no longer is."""
+    """Return a tombstone's line: what was known, by topics, and why it no longer is."""
     at = stone.evicted_at.date().isoformat()
     if form == "xml":
         attributes = {"timestamp": at, "topics": ", ".join(stone.topics), "source": "system"}

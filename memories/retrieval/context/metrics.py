@@ -10,7 +10,7 @@ EXCLUDED = Counter("nova_context_excluded", "Memories that a context left out.",
 
 
 def count(*, kept: int, excluded: Iterable[str]) -> None:
-    """Counts one context, given the reasons of what it left out."""
+    """Count one context, given the reasons of what it left out."""
     reasons = list(excluded)
     CANDIDATES.inc(kept + len(reasons))
     KEPT.inc(kept)

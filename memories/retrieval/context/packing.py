@@ -36,21 +36,21 @@ class Space:
     opened: set[str] = field(default_factory=set)
 
     def copy(self) -> Self:
-        """The same room, to try something in."""
+        """Return the same room, to try something in."""
         return replace(self, opened=set(self.opened))
 
     def cost(self, item: Item[T]) -> int:
-        """What the item takes, with its section's heading when it would be the first there."""
+        """Return what the item takes, with its section's heading when it would be the first there."""
         return item.size + (0 if item.kind in self.opened else self.headings.get(item.kind, 0))
 
     def refusal(self, item: Item[T]) -> str:
-        """Why it has no room; empty when it has."""
+        """Return why it has no room; empty when it has."""
         if self.most < 1:
             return TOO_MANY
         return BUDGET if self.left is not None and self.cost(item) > self.left else ""
 
     def take(self, item: Item[T]) -> None:
-        """Gives the item its room."""
+        """Give the item its room."""
         self.most -= 1
         self.left = None if self.left is None else self.left - self.cost(item)
         self.opened.add(item.kind)
@@ -64,7 +64,7 @@ class Packed(Generic[T]):
     excluded: list[tuple[Item[T], str]] = field(default_factory=list)
 
     def offer(self, item: Item[T], space: Space) -> str:
-        """Takes the item when there is room; else the reason."""
+        """Take the item when there is room; else the reason."""
         refusal = space.refusal(item)
         if refusal:
             self.excluded.append((item, refusal))
@@ -75,7 +75,7 @@ class Packed(Generic[T]):
 
 
 def first_then(items: Sequence[Item[T]], packed: Packed[T], *, space: Space) -> list[Item[T]]:
-    """Packs those that come first, the best first; the others are left."""
+    """Pack those that come first, the best first; the others are left."""
     for item in sorted((one for one in items if one.first), key=lambda item: -item.value):
         packed.offer(item, space)
     return [item for item in items if not item.first]
@@ -106,7 +106,7 @@ def by_density(items: Sequence[Item[T]], *, ratios: Mapping[str, float], space: 
 
 
 def _floor(items: Sequence[Item[T]], most: int) -> float:
-    """What the best of those is worth that would be left out however large the budget were; 0 without such."""
+    """Return what the best of those is worth that would be left out however large the budget were; 0 without such."""
     values = sorted((item.value for item in items), reverse=True)
     return values[most] if len(values) > most else 0.0
 
@@ -122,7 +122,7 @@ def _density(item: Item[T], floor: float) -> tuple[float, float]:
 
 
 def by_score(items: Sequence[Item[T]], *, space: Space) -> Packed[T]:
-    """The best first, up to the first that does not fit: nothing packed is worth less than anything left out."""
+    """Return the best first, up to the first that does not fit: nothing packed is worth less than anything left out."""
     packed: Packed[T] = Packed()
     items = first_then(items, packed, space=space)
     stopped = ""

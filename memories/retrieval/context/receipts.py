@@ -17,7 +17,7 @@ BATCH = 5000
 def leave_receipt(
     principal: Principal, chosen: Sequence[Fragment], places: Places, *, tokens: int, now: datetime.datetime
 ) -> uuid.UUID | None:
-    """Writes down what was handed out, under the first asked namespace; nothing when nothing was."""
+    """Write down what was handed out, under the first asked namespace; nothing when nothing was."""
     if not chosen:
         return None
     home = places.own[0].id if places.own else chosen[0].namespace_id
@@ -33,7 +33,7 @@ def leave_receipt(
 
 
 def expire_receipts(principal: Principal, *, now: datetime.datetime) -> int:
-    """Deletes the project's receipts that are older than RECEIPT_DAYS; 0 keeps them all. Answers how many.
+    """Delete the project's receipts that are older than RECEIPT_DAYS; 0 keeps them all. Answers how many.
 
     In batches, each a transaction of its own.
     """

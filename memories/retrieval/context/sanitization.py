@@ -49,7 +49,7 @@ def quoted(text: object) -> str:
 
 
 def fact(text: object) -> str:
-    """A caller's words among a line's facts: one line, and no brackets that could look like ours."""
+    """Return a caller's words among a line's facts: one line, and no brackets that could look like ours."""
     return quoted(text).translate(BRACKETS)
 
 

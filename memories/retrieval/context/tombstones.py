@@ -11,13 +11,13 @@ LONGEST = 4  # words in a topic
 
 
 def phrases(question: str) -> set[str]:
-    """Every run of one to four words of a question, lower-case: what a topic can be spelled like."""
+    """Return every run of one to four words of a question, lower-case: what a topic can be spelled like."""
     found = [word.lower() for word in WORD.findall(question)]
     return {" ".join(found[start : start + length]) for length in range(1, LONGEST + 1) for start in range(len(found))}
 
 
 def matching_tombstones(question: str, places: Places, *, project_id: uuid.UUID, most: int) -> list[Tombstone]:
-    """The newest tombstones of the asked namespaces and the shared one that share a topic with the question."""
+    """Return the newest tombstones of the asked namespaces and the shared one that share a topic with the question."""
     rows = Tombstone.objects.within(project_id).filter(
         namespace__in=places.scope_ids(foreign=False), topics__overlap=sorted(phrases(question))
     )

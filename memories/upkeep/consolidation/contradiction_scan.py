@@ -111,7 +111,7 @@ def _others(step: StepDraft) -> set[uuid.UUID]:
 
 
 def _texts(outlook: Outlook) -> list[Newcomer]:
-    """What claims nothing and changed since the last run, or may speak of what was claimed since then."""
+    """Return what claims nothing and changed since the last run, or may speak of what was claimed since then."""
     found = []
     changed = Q(change__gte=outlook.examined_to)
     if words := _new_words(outlook):
@@ -130,7 +130,7 @@ def _newcomer(fragment: Fragment, *, contrary: set[uuid.UUID]) -> Newcomer | Non
 
 
 def _new_words(outlook: Outlook) -> str:
-    """The words of what is claimed since the last run, as a regular expression; empty when nothing is."""
+    """Return the words of what is claimed since the last run, as a regular expression; empty when nothing is."""
     with access.enter(outlook.principal, why="plan"):
         rows = Claim.objects.within(outlook.project_id).filter(namespace=outlook.namespace, status=Status.ACTIVE)
         return words_of(list(rows.filter(fragment__change__gte=outlook.examined_to)[:MOST_CLAIMS]))
@@ -156,7 +156,7 @@ def _unclaimed(outlook: Outlook, changed: Q) -> Iterator[list[Fragment]]:
 
 
 def _waiting(outlook: Outlook) -> list[Newcomer]:
-    """Those in quarantine that nobody opposes any more, the oldest first."""
+    """Return those in quarantine that nobody opposes any more, the oldest first."""
     with connection.cursor() as cursor:
         cursor.execute(ALONE, [outlook.project_id, outlook.namespace.id])
         ids = [row[0] for row in cursor]
@@ -168,7 +168,7 @@ def _again(outlook: Outlook, ids: Sequence[uuid.UUID]) -> list[Newcomer]:
     claims = Claim.objects.by_fragment(outlook.project_id, ids)
 
     def newcomer(row: Fragment) -> Newcomer:
-        """Of a fragment that waits all that did not leave by itself, of one that stands what waits."""
+        """Return of a fragment that waits all that did not leave by itself, of one that stands what waits."""
         waiting = [replace(ClaimDraft.of(c), verdict="") for c in claims.get(row.id, ()) if c.status == WAITS]
         return Newcomer(row, claims=waiting, statements=restated_claims(row).statements)
 

@@ -48,7 +48,7 @@ def plan(outlook: Outlook, likenesses: Sequence[Likeness]) -> None:
 
 
 def _ordered(likeness: Likeness) -> Pair:
-    """Who is corroborated, by whom: by authority and age, which no corroboration changes."""
+    """Return who is corroborated, by whom: by authority and age, which no corroboration changes."""
 
     def rank(member: Member) -> tuple[object, ...]:
         return (-member.authority, member.created_at, member.id)
@@ -69,7 +69,7 @@ def _count_votes(outlook: Outlook, pairs: Sequence[Pair]) -> set[Pair]:
 
 
 def apply(outlook: Outlook, steps: Sequence[StepDraft]) -> list[StepDraft]:
-    """Counts them, in the open transaction; answers the steps that were done."""
+    """Count them, in the open transaction; answer the steps that were done."""
     if not steps:
         return []
     pairs = [(step.fragment, step.other) for step in steps if step.other]

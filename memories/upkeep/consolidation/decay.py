@@ -120,13 +120,13 @@ def _unprotected(outlook: Outlook) -> Any:
 
 
 def move_faded_to_cold(outlook: Outlook, steps: Sequence[StepDraft]) -> list[StepDraft]:
-    """Puts into the cold tier what is still as faded, in the open transaction; answers the steps that were done."""
+    """Put into the cold tier what is still as faded, in the open transaction; answer the steps that were done."""
     cold = f"UPDATE memories_fragment f SET tier = 'cold' WHERE {FADED_STILL} AND NOT {IS_BELIEVED}"
     return _apply_steps(outlook, steps, cold, below=COLD)
 
 
 def archive(outlook: Outlook, steps: Sequence[StepDraft]) -> list[StepDraft]:
-    """Archives what is still as faded; answers the steps that were done."""
+    """Archive what is still as faded; answer the steps that were done."""
     put = "status = 'archived', archived_reason = 'decayed', updated_at = %(now)s"
     faded = f"UPDATE memories_fragment f SET {put} WHERE {FADED_STILL} AND NOT {STAYS_READABLE}"
     done = _apply_steps(outlook, steps, faded, below=FADED)
@@ -135,7 +135,7 @@ def archive(outlook: Outlook, steps: Sequence[StepDraft]) -> list[StepDraft]:
 
 
 def prune(outlook: Outlook, steps: Sequence[StepDraft]) -> list[StepDraft]:
-    """Archives what was replaced or disputed; answers the steps that were done."""
+    """Archive what was replaced or disputed; answer the steps that were done."""
     put = "status = 'archived', archived_reason = f.status, updated_at = %(now)s"
     where = "f.project_id = %(project)s AND f.id = ANY (%(ids)s) AND f.status IN ('superseded', 'disputed')"
     done = _apply_steps(outlook, steps, f"UPDATE memories_fragment f SET {put} WHERE {where}")

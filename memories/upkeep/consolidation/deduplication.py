@@ -91,7 +91,7 @@ class Likeness:
 
 
 def find_duplicates(outlook: Outlook) -> list[Likeness]:
-    """The pairs of active memories that say the same, above the lower of both thresholds."""
+    """Return the pairs of active memories that say the same, above the lower of both thresholds."""
     floor = min(outlook.wish.dedup_threshold, outlook.wish.corroborate_threshold)
     read = vectors.read(outlook)
     pairs, cosines = find_near_duplicates(read.matrix, floor=floor, centre=read.centre)
@@ -208,7 +208,7 @@ JOIN_LINKS = """
 
 
 def apply(outlook: Outlook, steps: Sequence[StepDraft]) -> list[StepDraft]:
-    """Merges, in the open transaction; answers the steps that were done. Those no longer alike are left."""
+    """Merge, in the open transaction; answers the steps that were done. Those no longer alike are left."""
     still = _still_alike(outlook, steps)
     done = [step for step in steps if step.fragment in still]
     if not done:

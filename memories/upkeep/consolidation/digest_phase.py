@@ -55,7 +55,7 @@ def plan(outlook: Outlook) -> None:
 
 
 def _take_cluster(outlook: Outlook, steps: Sequence[StepDraft]) -> bool:
-    """Takes a cluster's steps, or none of them."""
+    """Take a cluster's steps, or none of them."""
     before = len(outlook.steps)
     if len(outlook.take(steps)) == len(steps):
         return True
@@ -86,7 +86,7 @@ def _equals(members: Sequence[tuple[int, uuid.UUID]]) -> Iterable[list[uuid.UUID
 
 
 def components(pairs: Iterable[tuple[uuid.UUID, uuid.UUID]]) -> list[list[uuid.UUID]]:
-    """The groups that are linked with one another, each sorted."""
+    """Return the groups that are linked with one another, each sorted."""
     above: dict[uuid.UUID, uuid.UUID] = {}
 
     def root(one: uuid.UUID) -> uuid.UUID:
@@ -106,7 +106,7 @@ def components(pairs: Iterable[tuple[uuid.UUID, uuid.UUID]]) -> list[list[uuid.U
 
 
 def prepare(outlook: Outlook, steps: Sequence[StepDraft]) -> list[DigestDraft]:
-    """The digests of a plan, embedded. No transaction is open during the provider's call."""
+    """Return the digests of a plan, embedded. No transaction is open during the provider's call."""
     clusters: list[tuple[uuid.UUID, list[Fragment]]] = []
     for made, members in _clusters(steps).items():
         with access.enter(outlook.principal, why="digest"):
@@ -124,7 +124,7 @@ def prepare(outlook: Outlook, steps: Sequence[StepDraft]) -> list[DigestDraft]:
 
 
 def _summary(outlook: Outlook, rows: Sequence[Fragment]) -> governance.digests.Summary:
-    """By the language model when the run is to, and what it says is allowed; else the best sentences.
+    """Return by the language model when the run is to, and what it says is allowed; else the best sentences.
 
     What a model says is an inference, which replaces nothing stronger.
     """
@@ -144,7 +144,7 @@ def _clusters(steps: Iterable[StepDraft]) -> dict[uuid.UUID, list[uuid.UUID]]:
 def apply(
     outlook: Outlook, steps: Sequence[StepDraft], drafts: Sequence[DigestDraft], *, planned: Sequence[StepDraft]
 ) -> list[StepDraft]:
-    """Stores the digests whose clusters are whole, in the open transaction; answers the steps that were done."""
+    """Store the digests whose clusters are whole, in the open transaction; answer the steps that were done."""
     ready, whole = {draft.id: draft for draft in drafts}, _clusters(planned)
     clusters = [
         (ready[made], members)

@@ -50,9 +50,9 @@ class DigestRequest:
 def prepare_digest(
     principal: Principal, ids: Sequence[uuid.UUID], *, now: datetime.datetime, method: str = "extractive"
 ) -> DigestRequest:
-    """Reads the memories and embeds their digest; no transaction is open during the provider's call.
+    """Read the memories and embeds their digest; no transaction is open during the provider's call.
 
-    Raises BadOptions (`ids`: too few, too many, one twice, of several namespaces; `method`), NotFound, NotPermitted,
+    Raise BadOptions (`ids`: too few, too many, one twice, of several namespaces; `method`), NotFound, NotPermitted,
     CannotDigest, NoDigest.
     """
     check_method(method)
@@ -73,9 +73,9 @@ def prepare_digest(
 
 
 def store_digest(principal: Principal, request: DigestRequest, *, now: datetime.datetime) -> Admission:
-    """Stores the digest and archives the originals; they can be taken out of the archive one by one.
+    """Store the digest and archive the originals; they can be taken out of the archive one by one.
 
-    Whoever was changed meanwhile is digested as it is now; the vector follows then. Raises NotFound, NotPermitted,
+    Whoever was changed meanwhile is digested as it is now; the vector follows then. Raise NotFound, NotPermitted,
     CannotDigest, BlockedByErasure.
     """
     with access.enter(principal, why="digest"):
@@ -89,7 +89,7 @@ def store_digest(principal: Principal, request: DigestRequest, *, now: datetime.
 
 
 def _members(principal: Principal, ids: Sequence[uuid.UUID], *, hold: bool = False) -> list[Fragment]:
-    """The memories, oldest first, if they may be digested by this principal."""
+    """Return the memories, oldest first, if they may be digested by this principal."""
     found = Fragment.objects.within(principal.project_id).filter(id__in=ids).select_related("namespace").order_by("id")
     found = with_protection(found)
     rows: list[Any] = list(found.select_for_update(of=("self",), no_key=True) if hold else found)
@@ -121,7 +121,7 @@ def _refuse_stronger(ids: Sequence[uuid.UUID], members: Sequence[Fragment]) -> N
 
 
 def _stays(row: Any, *, claims_something: bool, is_person: bool, lowest: int) -> str:
-    """Why a memory may not go into a digest, or nothing; the conditions are those of the digest phase."""
+    """Return why a memory may not go into a digest, or nothing; the conditions are those of the digest phase."""
     conditions = {
         f"It is {row.status}, not active.": row.status != Status.ACTIVE,
         "It is a digest already.": row.category == DIGEST,

@@ -53,9 +53,9 @@ class DigestDraft:
 
 
 def store(place: DigestPlace, draft: DigestDraft, members: Sequence[Fragment]) -> Admission:
-    """Stores a digest of these fragments of one namespace, oldest first, and archives them; in the open transaction.
+    """Store a digest of these fragments of one namespace, oldest first, and archive them; in the open transaction.
 
-    The caller holds the namespace and the fragments. Raises BlockedByErasure; nothing is stored then.
+    The caller holds the namespace and the fragments. Raise BlockedByErasure; nothing is stored then.
     """
     project_id, ids = place.namespace.project_id, [row.id for row in members]
     fragment = _fragment(place, draft, members)
@@ -71,7 +71,7 @@ def store(place: DigestPlace, draft: DigestDraft, members: Sequence[Fragment]) -
 
 
 def _fragment(place: DigestPlace, draft: DigestDraft, parents: Sequence[Fragment]) -> Fragment:
-    """The digest: no more believed than its weakest parent, and no more than whoever makes it."""
+    """Return the digest: no more believed than its weakest parent, and no more than whoever makes it."""
     routing = route(draft.text)
     weakest = min(parents, key=lambda row: (row.authority, row.source))
     source = lowered_source(source=weakest.source, ceiling=place.principal.ceiling)

@@ -11,7 +11,7 @@ SENTENCE_END = sentence_end()
 
 
 def extract(texts: Sequence[str], *, limit: int = CONTENT_LIMIT) -> str:
-    """At most `limit` characters: of each text its best sentence, as many texts as fit, in their order.
+    """Return at most `limit` characters: of each text its best sentence, as many texts as fit, in their order.
 
     A sentence is as good as its words are common among the texts; of equal ones the first.
     """

@@ -40,7 +40,7 @@ class Facts:
 
 
 def facts(text: str) -> Facts:
-    """Reads a text."""
+    """Read a text."""
     words = [word for found in WORD.findall(unicodedata.normalize("NFKC", text)) if (word := found.strip(EDGES))]
     lowered = [word.casefold() for word in words]
     return Facts(
@@ -60,7 +60,7 @@ def _counted(lowered: list[str]) -> Iterator[str]:
 
 
 def _is_name(word: str, lowered: str) -> bool:
-    """A known given name, or written like a name and no word that only begins sentences."""
+    """Return a known given name, or written like a name and no word that only begins sentences."""
     if lowered in OPENERS or lowered in TIMES:
         return False
     return lowered.removesuffix("'s").removesuffix("’s") in GIVEN_NAMES or any(c.isupper() for c in word)

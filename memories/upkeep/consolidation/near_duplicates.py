@@ -71,7 +71,7 @@ def _signs(vectors: Any, centre: Any) -> Any:
 
 
 def _most_differing(floor: float) -> int:
-    """How many signs those may differ in whose cosine is at the floor."""
+    """Return how many signs those may differ in whose cosine is at the floor."""
     share = math.acos(min(1.0, floor)) / math.pi
     number = TABLES * BITS
     return math.ceil(number * share + DEVIATIONS * math.sqrt(number * share * (1 - share)))

@@ -43,7 +43,7 @@ class ConsolidationOptions:
 
 
 def parse_options(options: Options) -> ConsolidationOptions:
-    """The options of an operation. Raises BadOptions."""
+    """Return the options of an operation. Raise BadOptions."""
     known = {field.name for field in fields(ConsolidationOptions)}
     for name in sorted(set(options) - known):
         raise BadOptions(name, "This option is not known.")
@@ -70,7 +70,7 @@ def _numbers(value: Any, *, planned: bool) -> frozenset[int]:
 
 
 def check_method(method: Any) -> None:
-    """Raises BadOptions unless digests can be made by this method."""
+    """Raise BadOptions unless digests can be made by this method."""
     if method not in METHODS:
         raise BadOptions("method", f"Use one of: {', '.join(METHODS)}.")
     if method == LLM and not governance.digests.has_model():
@@ -93,5 +93,5 @@ def _id(value: Any) -> uuid.UUID | None:
 
 
 def check(options: Options) -> None:
-    """Raises BadOptions unless they are those of a consolidation that can begin now."""
+    """Raise BadOptions unless they are those of a consolidation that can begin now."""
     check_method(parse_options(options).method)

@@ -14,7 +14,7 @@ from memories.upkeep.consolidation.steps import load_steps
 
 
 def consolidate(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
-    """Runs it to its end; the report is that of docs/spec.md §7. Its `now` is the operation's creation.
+    """Run it to its end; the report is that of docs/spec.md §7. Its `now` is the operation's creation.
 
     Whoever runs it again after a crash goes on from the plan, or only tells what was applied. Raises
     NeedsConfirmation, NoPlan; the report then says what was planned.
@@ -45,7 +45,7 @@ def consolidate(principal: Principal, operation: Operation, progress: Progress) 
 
 
 def _foretold(outlook: Outlook, plan: Operation, text: dict[str, Any]) -> dict[str, Any]:
-    """The numbers of a plan, as if it were applied now."""
+    """Return the numbers of a plan, as if it were applied now."""
     with access.enter(outlook.principal, why="plan"):
         planned = list(load_steps(plan).values())
     numbers = reports.counted(planned)

@@ -38,7 +38,7 @@ class NeedsConfirmation(NovaError):
 
 
 def guard(outlook: Outlook, plan: Sequence[StepDraft], before: dict[str, int]) -> None:
-    """Raises NeedsConfirmation for a plan that changes more than 100 memories and a fifth of all, unless confirmed.
+    """Raise NeedsConfirmation for a plan that changes more than 100 memories and a fifth of all, unless confirmed.
 
     Of the scopes of users it counts what was changed in an hour below their root, or many small runs would pass it.
     """
@@ -51,7 +51,7 @@ def guard(outlook: Outlook, plan: Sequence[StepDraft], before: dict[str, int]) -
 
 
 def _changed_beside(outlook: Outlook) -> int:
-    """How many memories runs of the last hour changed in the scopes of the root's other users."""
+    """Return how many memories runs of the last hour changed in the scopes of the root's other users."""
     if outlook.namespace.parent_id is None:
         return 0
     with access.enter(outlook.principal, why="consolidate"):
@@ -73,7 +73,7 @@ def _total_under_root(outlook: Outlook) -> int:
 
 
 def run(outlook: Outlook, plan: Operation, told: dict[str, Any], progress: Progress) -> dict[str, Any]:
-    """Applies a plan; answers what was done. Raises NeedsConfirmation, LeaseLost; nothing is applied then."""
+    """Apply a plan; answer what was done. Raise NeedsConfirmation, LeaseLost; nothing is applied then."""
     with access.enter(outlook.principal, why="consolidate"):
         known = {n: step for n, step in steps.load_steps(plan).items() if n not in outlook.wish.leave_out}
     guard(outlook, list(known.values()), told["before"])
@@ -105,7 +105,7 @@ def run(outlook: Outlook, plan: Operation, told: dict[str, Any], progress: Progr
 
 
 def _lock_planned(outlook: Outlook, plan: Operation) -> set[int]:
-    """Locks all that the plan names, in the order in which everybody does; the steps that nothing overtook."""
+    """Lock all that the plan names, in the order in which everybody does; the steps that nothing overtook."""
     with connection.cursor() as cursor:
         cursor.execute(
             """SELECT count(*) FROM (SELECT f.id FROM memories_fragment f WHERE f.project_id = %(project)s AND f.id IN (
@@ -150,7 +150,7 @@ def _phases(
 
 
 def _used(done: Sequence[StepDraft]) -> dict[str, int]:
-    """What this run used up of the caps that hold for all runs at one time."""
+    """Return what this run used up of the caps that hold for all runs at one time."""
     return {
         "memories": reports.changed(done),
         Phase.DIGEST: len({step.details["digest"] for step in of_phase(done, Phase.DIGEST)}),

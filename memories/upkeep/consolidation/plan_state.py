@@ -53,11 +53,11 @@ class Outlook:
         return self.operation.created_at
 
     def wanted(self, steps: Iterable[StepDraft]) -> list[StepDraft]:
-        """Those that nobody took back before."""
+        """Return those that nobody took back before."""
         return [s for s in steps if (str(s.phase), s.fragment, s.other) not in self.declined]
 
     def take(self, steps: Sequence[StepDraft]) -> list[StepDraft]:
-        """Adds steps to the plan, as many as the run may still change; the rest is deferred. Answers those added."""
+        """Add steps to the plan, as many as the run may still change; the rest is deferred. Answers those added."""
         room = len(steps)
         if self.wish.max_memories is not None:
             planned = sum(counts(step) for step in self.steps)
@@ -68,7 +68,7 @@ class Outlook:
         return list(taken)
 
     def put_off(self, name: str, number: int) -> None:
-        """Notes what a cap keeps for a later run."""
+        """Note what a cap keeps for a later run."""
         if number > 0:
             self.deferred[str(name)] = self.deferred.get(str(name), 0) + number
 
@@ -79,6 +79,6 @@ def counts(step: StepDraft) -> bool:
 
 
 def declined_steps(namespace: Namespace) -> set[tuple[str, uuid.UUID, uuid.UUID | None]]:
-    """What runs in the namespace did that somebody took back."""
+    """Return what runs in the namespace did that somebody took back."""
     rows = PlanStep.objects.within(namespace.project_id).filter(declined=True, operation__namespace=namespace)
     return set(rows.values_list("phase", "fragment_id", "other_id"))

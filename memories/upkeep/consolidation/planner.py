@@ -32,7 +32,7 @@ UNAPPLIED = datetime.timedelta(days=1)  # how long a plan that was not applied m
 
 
 def outlook_of(principal: Principal, operation: Operation) -> Outlook:
-    """What a run stands on; the steps of earlier runs at the same `now` count against its caps."""
+    """Return what a run stands on; the steps of earlier runs at the same `now` count against its caps."""
     with access.enter(principal, why="plan"):
         namespace = operation.namespace
         namespace.refresh_from_db()
@@ -47,7 +47,7 @@ def outlook_of(principal: Principal, operation: Operation) -> Outlook:
 
 
 def _earlier(operation: Operation) -> Any:
-    """Runs of the namespace that did something and were not undone."""
+    """Run of the namespace that did something and were not undone."""
     rows = Operation.objects.within(operation.project_id).filter(namespace=operation.namespace, kind=KIND)
     rows = rows.filter(state=OperationState.SUCCEEDED, dry_run=False).exclude(id=operation.id)
     return rows.filter(report__undone__isnull=True)
@@ -59,7 +59,7 @@ def _at_that_time(operation: Operation) -> Any:
 
 
 def embed_waiting(principal: Principal, operation: Operation) -> int:
-    """Embeds what waits for its vector; how many were. A text that fails waits longer and holds up nothing."""
+    """Embed what waits for its vector; how many were. A text that fails waits longer and holds up nothing."""
     total = 0
     while True:
         done, failed = embed_pending(principal, now=operation.created_at)
@@ -69,7 +69,7 @@ def embed_waiting(principal: Principal, operation: Operation) -> int:
 
 
 def make(outlook: Outlook, progress: Progress) -> dict[str, Any]:
-    """Plans every phase and keeps the steps; answers the plan's part of the report."""
+    """Plan every phase and keep the steps; answer the plan's part of the report."""
     operation = outlook.operation
     with access.enter(outlook.principal, why="plan"):
         examined_to, before = sql.horizon(), reports.totals(outlook.namespace)
@@ -107,7 +107,7 @@ def make(outlook: Outlook, progress: Progress) -> dict[str, Any]:
 
 
 def _forget_old_plans(outlook: Outlook) -> None:
-    """Plans of the namespace that nobody applied for a day: an hourly run makes a new one."""
+    """Plan of the namespace that nobody applied for a day: an hourly run makes a new one."""
     ended = [OperationState.SUCCEEDED, OperationState.FAILED, OperationState.CANCELLED]
     old = Operation.objects.within(outlook.project_id).filter(
         namespace=outlook.namespace, kind=KIND, state__in=ended, created_at__lt=outlook.now - UNAPPLIED
@@ -120,7 +120,7 @@ def _forget_old_plans(outlook: Outlook) -> None:
 
 
 def earlier_plan(outlook: Outlook, plan_id: uuid.UUID) -> tuple[Operation, dict[str, Any]]:
-    """The operation that made a plan of this namespace, and the plan's part of its report. Raises NoPlan."""
+    """Return the operation that made a plan of this namespace, and the plan's part of its report. Raise NoPlan."""
     with access.enter(outlook.principal, why="plan"):
         return _plan(outlook.namespace, plan_id)
 
@@ -139,7 +139,7 @@ def _runs(namespace: Namespace) -> Any:
 
 
 def refuse_unfit_plan(operation: Operation) -> None:
-    """Raises NoPlan or PlanUsed when the plan that a queued run is to apply can't be, in the open transaction."""
+    """Raise NoPlan or PlanUsed when the plan that a queued run is to apply can't be, in the open transaction."""
     plan_id = parse_options(operation.options).plan_id
     if plan_id is None:
         return

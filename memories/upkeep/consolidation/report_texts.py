@@ -7,7 +7,7 @@ Line = tuple[str, str]
 
 
 def report_lines(report: Mapping[str, Any]) -> list[Line]:
-    """A consolidation's or undo's report, line by line: what, and how much; only what the report holds."""
+    """Return a consolidation's or undo's report, line by line: what, and how much; only what the report holds."""
     if "operation" in report:
         return _of_undo(report)
     found: list[Line] = []
@@ -29,7 +29,7 @@ def report_lines(report: Mapping[str, Any]) -> list[Line]:
 
 
 def matches(report: Mapping[str, Any]) -> bool:
-    """Whether the totals before and after differ by just what the triggers recorded."""
+    """Return whether the totals before and after differ by just what the triggers recorded."""
     before, after, seen = report["before"], report["after"], report["recorded"]
     total = before["total"] + seen["made"] == after["total"]
     return bool(total and before["active"] + seen["became_active"] - seen["ceased"] == after["active"])

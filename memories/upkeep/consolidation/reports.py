@@ -18,18 +18,18 @@ MOST_NAMED = 100
 
 
 def totals(namespace: Namespace) -> dict[str, int]:
-    """How many memories there are, and how many of them are active."""
+    """Return how many memories there are, and how many of them are active."""
     rows = Fragment.objects.within(namespace.project_id).filter(namespace=namespace)
     return {"total": rows.count(), "active": rows.filter(status=Status.ACTIVE).count()}
 
 
 def changed(steps: Iterable[StepDraft]) -> int:
-    """How many memories a plan changes, fading not counted."""
+    """Return how many memories a plan changes, fading not counted."""
     return len({step.fragment for step in steps if counts(step)})
 
 
 def counted(steps: Sequence[StepDraft]) -> dict[str, Any]:
-    """The numbers of docs/spec.md §7, in both spellings."""
+    """Return the numbers of docs/spec.md §7, in both spellings."""
     merged = len(of_phase(steps, Phase.DEDUPLICATE))
     rulings = Counter(step.action for step in of_phase(steps, Phase.CONTRADICTIONS))
     digested = of_phase(steps, Phase.DIGEST)
@@ -59,7 +59,7 @@ def counted(steps: Sequence[StepDraft]) -> dict[str, Any]:
 
 
 def predict_totals(before: Mapping[str, int], steps: Sequence[StepDraft]) -> dict[str, int]:
-    """The totals when a plan will have been applied."""
+    """Return the totals when a plan will have been applied."""
     numbers = counted(steps)
     made = numbers["compressed"]["clusters"]
     leaving = {s.fragment for s in steps if s.phase in (Phase.DEDUPLICATE, Phase.DIGEST, Phase.ARCHIVE)}
@@ -76,7 +76,7 @@ def predict_totals(before: Mapping[str, int], steps: Sequence[StepDraft]) -> dic
 
 
 def named(steps: Sequence[StepDraft]) -> dict[str, Any]:
-    """How many steps were left, and the first of their memories."""
+    """Return how many steps were left, and the first of their memories."""
     return {"count": len(steps), "ids": [str(step.fragment) for step in steps[:MOST_NAMED]]}
 
 

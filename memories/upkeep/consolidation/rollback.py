@@ -81,7 +81,7 @@ def permit(principal: Principal, operation: Operation) -> None:
 
 
 def undo(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
-    """Takes a consolidation back, and does not plan it again; see `undo_run`."""
+    """Take a consolidation back, and does not plan it again; see `undo_run`."""
 
     def decline(run: Operation) -> None:
         PlanStep.objects.within(run.project_id).filter(operation=_plan_of(run)).update(declined=True)
@@ -97,7 +97,7 @@ def undo_run(
     also: Callable[[Operation], object],
     failpoint: str,
 ) -> dict[str, Any]:
-    """Takes back what was recorded of a run; the report says how many rows. Raises CannotUndo; nothing changes then.
+    """Take back what was recorded of a run; the report says how many rows. Raise CannotUndo; nothing changes then.
 
     `also` is done in the same transaction.
     """
@@ -132,7 +132,7 @@ def undo_run(
 
 
 def refuse_unfit(run: Operation) -> None:
-    """Raises CannotUndo for what changed nothing, was undone already, or is too old."""
+    """Raise CannotUndo for what changed nothing, was undone already, or is too old."""
     report = run.report or {}
     if run.state != OperationState.SUCCEEDED or run.dry_run:
         raise CannotRollBack("this run applied nothing")
@@ -166,7 +166,7 @@ def _changed_since(run: Operation) -> set[uuid.UUID]:
 
 
 def _bring_back(run: Operation) -> int:
-    """What was made goes, children first; what was deleted comes back; what changed is as it was."""
+    """Return what was made goes, children first; what was deleted comes back; what changed is as it was."""
     total = 0
     with connection.cursor() as cursor:
         cursor.execute("SET CONSTRAINTS claim_one_value DEFERRED")
@@ -214,7 +214,7 @@ def _for(statement: str, place: str) -> sql.Composed:
 
 
 def expire(principal: Principal, *, now: datetime.datetime) -> int:
-    """Deletes what stood before runs that are older than the setting; how many runs. They can't be undone any more."""
+    """Delete what stood before runs that are older than the setting; how many runs. They can't be undone any more."""
     before = now - datetime.timedelta(days=settings.CONSOLIDATION_UNDO_DAYS)
     with access.enter(principal, why="retention"):
         old = Operation.objects.within(principal.project_id).filter(kind__in=RECORDED, finished_at__lt=before)

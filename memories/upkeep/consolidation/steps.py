@@ -68,7 +68,7 @@ FRESH = f"""
 
 
 def store_steps(operation: Operation, steps: Sequence[StepDraft]) -> None:
-    """Writes a plan's steps, each with what it saw, in the open transaction; in place of earlier ones."""
+    """Write a plan's steps, each with what it saw, in the open transaction; in place of earlier ones."""
     PlanStep.objects.within(operation.project_id).filter(operation=operation).delete()
     with connection.cursor() as cursor:
         cursor.execute(
@@ -87,12 +87,12 @@ def store_steps(operation: Operation, steps: Sequence[StepDraft]) -> None:
 
 
 def load_steps(operation: Operation) -> dict[int, StepDraft]:
-    """A plan's steps by ordinal; those of fragments that were forgotten since are gone."""
+    """Return a plan's steps by ordinal; those of fragments that were forgotten since are gone."""
     return {row.ordinal: _step(row) for row in _rows(operation)}
 
 
 def unchanged_steps(operation: Operation) -> set[int]:
-    """The ordinals of the steps whose fragments are as the plan saw them. The caller holds the fragments."""
+    """Return the ordinals of the steps whose fragments are as the plan saw them. The caller holds the fragments."""
     with connection.cursor() as cursor:
         cursor.execute(FRESH, [operation.project_id, operation.id])
         return {row[0] for row in cursor}
@@ -117,5 +117,5 @@ def _step(row: PlanStep) -> StepDraft:
 
 
 def of_phase(steps: Iterable[StepDraft], phase: Phase) -> list[StepDraft]:
-    """Those of one phase."""
+    """Return those of one phase."""
     return [step for step in steps if step.phase == phase]

@@ -29,12 +29,12 @@ class Vectors:
     centre: Any
 
     def fragment(self, row: int) -> uuid.UUID:
-        """The fragment of a row."""
+        """Return the fragment of a row."""
         return uuid.UUID(bytes=self.ids[row].tobytes())
 
 
 def read(outlook: Outlook) -> Vectors:
-    """The vectors of what is active, by fragment id.
+    """Return the vectors of what is active, by fragment id.
 
     The centre is that of all statuses, so that a run's own changes do not move it.
     """

@@ -31,7 +31,7 @@ class LabelledCluster:
 
 
 def clusters(principal: Principal, namespaces: Sequence[Namespace], *, min_size: int) -> QuerySet[Any]:
-    """The clusters of that many members, as they were when they were last worked out."""
+    """Return the clusters of that many members, as they were when they were last worked out."""
     active = ClusterMember.objects.filter(
         project_id=OuterRef("project_id"), cluster=OuterRef("id"), fragment__status=Status.ACTIVE
     )
@@ -84,7 +84,7 @@ COMMON = """
 def set_label(
     principal: Principal, cluster_id: uuid.UUID, text: str | None, *, now: datetime.datetime
 ) -> LabelledCluster:
-    """Calls a cluster something, or nothing. Raises NotFound, NotPermitted where the key only reads."""
+    """Call a cluster something, or nothing. Raise NotFound, NotPermitted where the key only reads."""
     with access.enter(principal, why="label"):
         found = clusters(principal, access.requested_scopes(principal, None), min_size=2).filter(id=cluster_id)
         rows: list[Cluster] = list(found)

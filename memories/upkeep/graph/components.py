@@ -15,7 +15,7 @@ Group = list[uuid.UUID]
 
 
 def groups(pairs: Iterable[Pair]) -> list[Group]:
-    """The connected components of a graph given by its edges (union-find), in no particular order."""
+    """Return the connected components of a graph given by its edges (union-find), in no particular order."""
     above: dict[uuid.UUID, uuid.UUID] = {}
 
     def root(one: uuid.UUID) -> uuid.UUID:
@@ -33,7 +33,7 @@ def groups(pairs: Iterable[Pair]) -> list[Group]:
 
 
 def cluster(namespace: Namespace, *, now: datetime.datetime) -> int:
-    """Makes the clusters of a namespace what its similar links say; how many there are."""
+    """Make the clusters of a namespace what its similar links say; how many there are."""
     found = groups(_pairs(namespace))
     places = [(member, number) for number, group in enumerate(found) for member in group]
     params: dict[str, Any] = {
@@ -54,7 +54,7 @@ def cluster(namespace: Namespace, *, now: datetime.datetime) -> int:
 
 
 def _pairs(namespace: Namespace) -> Iterator[Pair]:
-    """Who has chosen whom among the active fragments of a namespace."""
+    """Return who has chosen whom among the active fragments of a namespace."""
     params = [namespace.project_id, namespace.id]
     with connection.cursor() as cursor:
         cursor.execute(ACTIVE, params)

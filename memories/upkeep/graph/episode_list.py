@@ -35,7 +35,7 @@ class EpisodeQuery:
 
 
 def shown(project_id: uuid.UUID, *, now: datetime.datetime) -> FragmentQuerySet:
-    """The fragments that a default answer may show: active, of no session, with a claim in force if any."""
+    """Return the fragments that a default answer may show: active, of no session, with a claim in force if any."""
     hidden = Claim.objects.filter(
         ~Q(session_id="") | Q(valid_from__gt=now) | Q(valid_until__lte=now),
         project_id=OuterRef("project_id"),
@@ -46,7 +46,7 @@ def shown(project_id: uuid.UUID, *, now: datetime.datetime) -> FragmentQuerySet:
 
 
 def episodes(principal: Principal, query: EpisodeQuery, *, now: datetime.datetime) -> QuerySet[Any]:
-    """The episodes that have something to show, with `size`, `opening` and `created_at`, when they began."""
+    """Return the episodes that have something to show, with `size`, `opening` and `created_at`, when they began."""
     visible = shown(principal.project_id, now=now)
     said = visible.filter(namespace=OuterRef("namespace_id"), conversation_id=OuterRef("conversation_id"))
     said = said.exclude(conversation_id="")
@@ -74,7 +74,7 @@ def _first(rows: QuerySet[Any], *order: str) -> Subquery:
 
 
 def episode(principal: Principal, episode_id: uuid.UUID, *, now: datetime.datetime) -> Any:
-    """One episode, as in the list. Raises NotFound."""
+    """Return one episode, as in the list. Raise NotFound."""
     asked = EpisodeQuery(access.requested_scopes(principal, None))
     found = episodes(principal, asked, now=now).filter(id=episode_id).first()
     if found is None:
@@ -96,12 +96,12 @@ def members(row: Episode, *, now: datetime.datetime, most: int = MOST_READ) -> F
 
 
 def title_of(row: Any) -> str:
-    """What somebody called it, else the first sentence of its first memory."""
+    """Return what somebody called it, else the first sentence of its first memory."""
     return row.title or _cut(_sentence(row.opening), TITLE)
 
 
 def summary_of(fragments: Sequence[Fragment]) -> str:
-    """The first sentences of the three memories that speak most of what all speak of, in their order."""
+    """Return the first sentences of the three memories that speak most of what all speak of, in their order."""
     common = Counter(topic for fragment in fragments for topic in set(fragment.topics))
     weight = {fragment.id: sum(common[topic] for topic in set(fragment.topics)) for fragment in fragments}
     best = sorted(fragments, key=lambda fragment: -weight[fragment.id])[:SENTENCES]
@@ -118,7 +118,7 @@ def _cut(text: str, most: int) -> str:
 
 
 def create_episode(principal: Principal, *, namespace: str, title: str, ids: Sequence[uuid.UUID]) -> Episode:
-    """An episode of these fragments of a namespace, in this order. Raises NotFound for what is not there."""
+    """Return an episode of these fragments of a namespace, in this order. Raise NotFound for what is not there."""
     scope = access.writable(principal, namespace)
     rows = Fragment.objects.within(principal.project_id).filter(namespace=scope, id__in=ids)
     if rows.count() != len(ids):
@@ -140,7 +140,7 @@ Talk = tuple[uuid.UUID, str]  # namespace, conversation
 
 
 def gather(project_id: uuid.UUID, talks: Collection[Talk]) -> None:
-    """Makes the episodes of these conversations what their active members say; those without members go."""
+    """Make the episodes of these conversations what their active members say; those without members go."""
     rows = sorted(
         (uuid.uuid5(namespace_id, conversation), namespace_id, conversation)
         for namespace_id, conversation in talks

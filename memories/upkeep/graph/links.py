@@ -30,12 +30,12 @@ class LinkChange:
     undecided: set[uuid.UUID] = field(default_factory=set)
 
     def ends(self) -> list[uuid.UUID]:
-        """All fragments that it touches."""
+        """Return all fragments that it touches."""
         return sorted({end for pair in (*self.chosen, *self.dropped) for end in pair})
 
 
 def plan(namespace: Namespace, ids: Sequence[uuid.UUID], *, model: EmbeddingModel) -> LinkChange:
-    """What has to change so that these fragments are linked as they are now; nothing is written."""
+    """Return what has to change so that these fragments are linked as they are now; nothing is written."""
     found = neighbourhood(namespace, ids, model=model, passed_over=_next(namespace) - set(ids))
     change = LinkChange()
     choices, choosers = _choices(namespace, ids), _choosers(namespace, ids)
@@ -51,13 +51,13 @@ def plan(namespace: Namespace, ids: Sequence[uuid.UUID], *, model: EmbeddingMode
 
 
 def _next(namespace: Namespace) -> set[uuid.UUID]:
-    """Some of those that will choose for themselves soon, so that nothing has to be offered to them."""
+    """Return some of those that will choose for themselves soon, so that nothing has to be offered to them."""
     rows = PendingConnection.objects.within(namespace.project_id).order_by("id")
     return set(rows.values_list("fragment_id", flat=True)[:SOON])
 
 
 def _update_nearer(change: LinkChange, namespace: Namespace, near: dict[uuid.UUID, Near]) -> None:
-    """To whom one of the changed ones is nearer than what they chose, takes it."""
+    """To whom one of the changed ones is nearer than what they chose, take it."""
     former = _choices(namespace, list(near))
     for other, offered in near.items():
         if other not in change.undecided:
@@ -71,7 +71,7 @@ def _choose(change: LinkChange, fragment_id: uuid.UUID, *, had: dict[uuid.UUID, 
 
 
 def _choices(namespace: Namespace, ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, dict[uuid.UUID, float]]:
-    """Whom these have chosen, and how near those are."""
+    """Return whom these have chosen, and how near those are."""
     rows = Link.objects.within(namespace.project_id).filter(fragment__in=ids, kind=LinkKind.SIMILAR, chosen=True)
     found: dict[uuid.UUID, dict[uuid.UUID, float]] = defaultdict(dict)
     for one, other, alike in rows.values_list("fragment_id", "other_id", "similarity"):
@@ -87,7 +87,7 @@ def _choosers(namespace: Namespace, ids: Sequence[uuid.UUID]) -> dict[Pair, floa
 
 
 def write(namespace: Namespace, change: LinkChange) -> None:
-    """Writes a change; those who are undecided are marked to choose anew. Locks both ends of every link first."""
+    """Write a change; those who are undecided are marked to choose anew. Locks both ends of every link first."""
     here = _lock_present(namespace, change.ends())
     chosen = {pair: alike for pair, alike in change.chosen.items() if here.issuperset(pair)}
     if change.dropped:
@@ -104,7 +104,7 @@ def write(namespace: Namespace, change: LinkChange) -> None:
 
 
 def sweep(namespace: Namespace, ids: Sequence[uuid.UUID]) -> None:
-    """Takes similar links of these away that neither end chose."""
+    """Take similar links of these away that neither end chose."""
     mine = Link.objects.within(namespace.project_id).filter(kind=LinkKind.SIMILAR)
     back = mine.filter(chosen=True, fragment=OuterRef("other"), other=OuterRef("fragment"))
     for end in ("fragment", "other"):
@@ -112,7 +112,7 @@ def sweep(namespace: Namespace, ids: Sequence[uuid.UUID]) -> None:
 
 
 def _lock_present(namespace: Namespace, ids: list[uuid.UUID]) -> set[uuid.UUID]:
-    """Those that are still there, held so that they stay; they may change meanwhile."""
+    """Return those that are still there, held so that they stay; they may change meanwhile."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT id FROM memories_fragment WHERE project_id = %s AND id = ANY (%s) ORDER BY id FOR KEY SHARE",

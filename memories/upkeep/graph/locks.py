@@ -12,7 +12,7 @@ PATIENCE = "500ms"
 
 
 def lock_connections(project_id: uuid.UUID, *, patient: bool = False) -> bool:
-    """Whether the connections of the project are ours until the transaction ends; `patient` waits for them."""
+    """Return whether the connections of the project are ours until the transaction ends; `patient` waits for them."""
     function = "pg_advisory_xact_lock" if patient else "pg_try_advisory_xact_lock"
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT {function}(hashtextextended(%s, 0))", [f"connections {project_id}"])
@@ -20,7 +20,7 @@ def lock_connections(project_id: uuid.UUID, *, patient: bool = False) -> bool:
 
 
 def lock_fragments(project_id: uuid.UUID, ids: Sequence[uuid.UUID]) -> list[Fragment]:
-    """The fragments that are still there, locked. Gives up after half a second: OperationalError."""
+    """Return the fragments that are still there, locked. Gives up after half a second: OperationalError."""
     with connection.cursor() as cursor:
         cursor.execute(f"SET LOCAL lock_timeout = '{PATIENCE}'")
     rows = Fragment.objects.within(project_id).filter(id__in=ids).order_by("id")

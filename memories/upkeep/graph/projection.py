@@ -29,17 +29,17 @@ class ClaimEdge:
 
 
 def node_of(project_id: uuid.UUID, name: str) -> uuid.UUID:
-    """The node of a name in any spelling, the same in every namespace of the project."""
+    """Return the node of a name in any spelling, the same in every namespace of the project."""
     return uuid.uuid5(project_id, spelled(name))
 
 
 def spelled(name: str) -> str:
-    """A name in canonical form; what has no letters or digits stands for itself."""
+    """Return a name in canonical form; what has no letters or digits stands for itself."""
     return canonical_key(name) or name.strip().casefold()
 
 
 def mentions_of(fragment: Fragment, claims: Sequence[Claim]) -> list[ClaimEdge]:
-    """What a fragment mentions, each thing once: the entities in its text, then what it claims something of."""
+    """Return what a fragment mentions, each thing once: the entities in its text, then what it claims something of."""
     found: dict[str, ClaimEdge] = {}
     for said in (*_entities(fragment), *_claimed(claims)):
         found.setdefault(said.spelling, said)
@@ -58,7 +58,7 @@ def _claimed(claims: Sequence[Claim]) -> Iterator[ClaimEdge]:
 
 
 def project(fragments: Sequence[Fragment]) -> None:
-    """Writes mentions and relations of these fragments anew; they are of one project, and held by the caller."""
+    """Write mentions and relations of these fragments anew; they are of one project, and held by the caller."""
     if not fragments:
         return
     project_id, ids = fragments[0].project_id, [fragment.id for fragment in fragments]

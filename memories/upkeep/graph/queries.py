@@ -73,7 +73,7 @@ class GraphGround:
 
 
 def explore(ground: GraphGround, entity: str, *, depth: int) -> Graph:
-    """The graph up to `depth` claims around an entity, named in any spelling or by its node's id. Raises NotFound."""
+    """The graph up to `depth` claims around an entity, named in any spelling or by its node's id. Raise NotFound."""
     if not ground.namespaces:
         raise NotFound("entity")
     graph = Graph(_node(ground, entity))
@@ -101,7 +101,7 @@ def explore(ground: GraphGround, entity: str, *, depth: int) -> Graph:
 
 
 def _node(ground: GraphGround, entity: str) -> uuid.UUID:
-    """The node of that id or name, if anything visible mentions it."""
+    """Return the node of that id or name, if anything visible mentions it."""
     wanted = [node_of(ground.namespaces[0].project_id, entity)]
     with suppress(ValueError):
         wanted.insert(0, uuid.UUID(entity))
@@ -150,7 +150,7 @@ LATEST_MENTIONS = f"""
 
 
 def _edges(ground: GraphGround, nodes: Collection[uuid.UUID]) -> list[Edge]:
-    """One more than fit into an answer besides those that came before."""
+    """Return one more than fit into an answer besides those that came before."""
     most = 2 * MOST_EDGES + 1
     return [Edge(*row) for row in fetch(EDGES, ground.values(nodes=list(nodes), most=most))]
 
@@ -165,7 +165,7 @@ def _latest(ground: GraphGround, node: uuid.UUID) -> list[uuid.UUID]:
 
 
 def entities(ground: GraphGround, query: str, *, label: str | None, most: int) -> list[Node]:
-    """Up to `most` entities whose name holds the query in canonical form, those with the most mentions first."""
+    """Return up to `most` entities whose name holds the query in canonical form, those with the most mentions first."""
     if not ground.namespaces:
         return []
     statement = f"""SELECT * FROM ({NODES} AND strpos(e.spelling, %(query)s) > 0 GROUP BY e.node)

@@ -21,7 +21,7 @@ from memories.upkeep.graph.projection import project
 
 
 def relink(batch: Sequence[Fragment], _: None) -> None:
-    """Lets these fragments choose their nearest anew, and takes away what nobody chose."""
+    """Let these fragments choose their nearest anew, and takes away what nobody chose."""
     lock_connections(batch[0].project_id, patient=True)
     namespaces = {row.id: row for row in Namespace.objects.filter(id__in={row.namespace_id for row in batch})}
     for namespace_id, group in groupby(sorted(batch, key=attrgetter("namespace_id")), key=attrgetter("namespace_id")):
@@ -32,25 +32,25 @@ def relink(batch: Sequence[Fragment], _: None) -> None:
 
 
 def rebuild_graph(batch: Sequence[Fragment], _: None) -> None:
-    """Writes what these fragments mention and claim into the graph anew."""
+    """Write what these fragments mention and claim into the graph anew."""
     lock_connections(batch[0].project_id, patient=True)
     project(lock_fragments(batch[0].project_id, [fragment.id for fragment in batch]))
 
 
 def rebuild_episodes(batch: Sequence[Fragment], _: None) -> None:
-    """Makes the episodes of these fragments' conversations anew."""
+    """Make the episodes of these fragments' conversations anew."""
     lock_connections(batch[0].project_id, patient=True)
     gather(batch[0].project_id, {(fragment.namespace_id, fragment.conversation_id) for fragment in batch})
 
 
 def drop_unmentioned(operation: Operation) -> None:
-    """Takes entities away that no fragment mentions."""
+    """Take entities away that no fragment mentions."""
     mentioned = Mention.objects.filter(project_id=OuterRef("project_id"), entity=OuterRef("id"))
     _of(operation, Entity).exclude(Exists(mentioned)).delete()
 
 
 def drop_unspoken(operation: Operation) -> None:
-    """Takes episodes away whose conversation has no fragment."""
+    """Take episodes away whose conversation has no fragment."""
     said = Fragment.objects.filter(
         project_id=OuterRef("project_id"),
         namespace=OuterRef("namespace"),
@@ -60,7 +60,7 @@ def drop_unspoken(operation: Operation) -> None:
 
 
 def rebuild_clusters(principal: Principal, operation: Operation, progress: Progress) -> int:
-    """Works the clusters out anew, namespace by namespace; how many namespaces' fragments those were."""
+    """Work the clusters out anew, namespace by namespace; how many namespaces' fragments those were."""
     with access.enter(principal, why="rebuild"):
         rows = Namespace.objects.within(principal.project_id).order_by("id")
         places = [operation.namespace] if operation.namespace else list(rows)
@@ -78,6 +78,6 @@ def rebuild_clusters(principal: Principal, operation: Operation, progress: Progr
 
 
 def _of(operation: Operation, model: type[Model]) -> QuerySet[Any]:
-    """The rows that the operation is about."""
+    """Return the rows that the operation is about."""
     rows = model._default_manager.filter(project_id=operation.project_id)
     return rows.filter(namespace=operation.namespace) if operation.namespace else rows

@@ -27,7 +27,7 @@ SELDOM = datetime.timedelta(hours=1)
 
 
 def refresh_graph(principal: Principal, *, now: datetime.datetime) -> int:
-    """Connects all that has changed in the project, batch by batch, then works out clusters; how many fragments.
+    """Connect all that has changed in the project, batch by batch, then works out clusters; how many fragments.
 
     One worker at a time; another one, and one that is in somebody's way, leaves the rest for the next time.
     """
@@ -53,7 +53,7 @@ def _follow_model(principal: Principal) -> None:
 
 
 def mark_stale(project_id: uuid.UUID, namespace_id: uuid.UUID) -> None:
-    """Marks all fragments of a namespace to be connected anew."""
+    """Mark all fragments of a namespace to be connected anew."""
     with connection.cursor() as cursor:
         cursor.execute(
             """INSERT INTO memories_pendingconnection (project_id, namespace_id, fragment_id)

@@ -47,7 +47,7 @@ class Ground:
 def neighbourhood(
     namespace: Namespace, asked: Sequence[uuid.UUID], *, model: EmbeddingModel, passed_over: set[uuid.UUID]
 ) -> Neighbourhood:
-    """Whom the asked fragments are near to, among the namespace's active ones that every session sees.
+    """Return whom the asked fragments are near to, among the namespace's active ones that every session sees.
 
     By comparing all with all, or through the namespace's vector index where one stands. Those in `passed_over` get no
     list of their own in `near`.
@@ -79,7 +79,7 @@ def _by_comparing(
 
 
 def _best(ids: list[uuid.UUID], cosines: Numbers) -> Near:
-    """The five nearest of these, of equals those with the lower id; `ids` are in order."""
+    """Return the five nearest of these, of equals those with the lower id; `ids` are in order."""
     places = np.flatnonzero(cosines >= NEAR)
     order = np.lexsort((places, -cosines[places]))[:NEAREST]
     return [(ids[place], float(cosines[place])) for place in places[order]]
@@ -110,12 +110,12 @@ def _by_index(
 
 
 def best(pairs: Near) -> Near:
-    """The five nearest of these, of equals those with the lower id."""
+    """Return the five nearest of these, of equals those with the lower id."""
     return sorted(pairs, key=lambda pair: (-pair[1], pair[0]))[:NEAREST]
 
 
 def likeness(namespace: Namespace, pairs: Collection[Pair], *, model: EmbeddingModel) -> dict[Pair, float]:
-    """How near the two of each pair are; pairs with one that is not active, or has no vector, are left out."""
+    """Return how near the two of each pair are; pairs with one that is not active, or has no vector, are left out."""
     ground = _of(namespace, sorted({end for pair in pairs for end in pair}), model)
     place_of = {fragment_id: place for place, fragment_id in enumerate(ground.ids)}
     known = [pair for pair in pairs if pair[0] in place_of and pair[1] in place_of]
@@ -132,7 +132,7 @@ def _active(namespace: Namespace, model: EmbeddingModel, table: str = "memories_
 
 
 def _blocks(namespace: Namespace, model: EmbeddingModel) -> Iterator[Ground]:
-    """All vectors of the namespace, in blocks that fit into memory."""
+    """Return all vectors of the namespace, in blocks that fit into memory."""
     after = uuid.UUID(int=0)
     while True:
         block = _ground(f"{VECTORS} WHERE {_active(namespace, model)} AND fragment_id > %s", after, most=BLOCK)

@@ -43,13 +43,13 @@ STILL = f"{WHO} {DUE} AND f.id = ANY (%(ids)s) ORDER BY f.id"
 
 
 def check_putting_away(options: Options) -> None:
-    """Raises BadOptions unless there are none: PUT_AWAY_DAYS is a setting."""
+    """Raise BadOptions unless there are none: PUT_AWAY_DAYS is a setting."""
     if options:
         raise BadOptions("options", "This job takes none.")
 
 
 def archive_old(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
-    """Moves what lay archived for PUT_AWAY_DAYS to the archive, a tombstone for each; the report counts them.
+    """Move what lay archived for PUT_AWAY_DAYS to the archive, a tombstone for each; the report counts them.
 
     A dry run tells the ids of the first thousand.
     """
@@ -83,7 +83,7 @@ def _put_away(operation: Operation, now: datetime.datetime, rows: Sequence[tuple
 
 
 def _cause(successor: uuid.UUID | None, archived_reason: str) -> Cause:
-    """What a tombstone says: who took its place, that a person put it away, or that it weighed too little."""
+    """Return what a tombstone says: who took its place, that a person put it away, or that it weighed too little."""
     if successor:
         return Cause(EvictionReason.SUPERSEDED, {"by": str(successor), "archived": archived_reason})
     by_hand = archived_reason == BY_HAND
@@ -92,7 +92,7 @@ def _cause(successor: uuid.UUID | None, archived_reason: str) -> Cause:
 
 
 def expire_copies(principal: Principal, *, now: datetime.datetime) -> int:
-    """Deletes the copies whose time is over; how many. What they held can't come back any more."""
+    """Delete the copies whose time is over; how many. What they held can't come back any more."""
     deleted = 0
     while True:
         with access.enter(principal, why="retention"):

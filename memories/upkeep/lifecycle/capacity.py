@@ -44,7 +44,7 @@ class Capacity:
         return next((status for step, status in steps if self.ratio >= step), CapacityStatus.NORMAL)
 
     def excess(self, *, target: float | None = None) -> tuple[int, EvictionReason]:
-        """How many fragments have to go, and why; with a `target` ratio down to that, whatever the status."""
+        """Return how many fragments have to go, and why; with a `target` ratio down to that, whatever the status."""
         aggressive = self.status == CapacityStatus.AGGRESSIVE_EVICTION_NEEDED
         reason = EvictionReason.STORAGE_PRESSURE if aggressive else EvictionReason.LOW_WEIGHT
         if target is None:
@@ -65,7 +65,7 @@ def capacities(project_id: uuid.UUID) -> dict[str, Capacity]:
 
 
 def capacity_of(fragments: int) -> Capacity:
-    """How full a project is that holds so many fragments."""
+    """Return how full a project is that holds so many fragments."""
     return Capacity(ALL, fragments, settings.CAPACITY[ALL])
 
 

@@ -78,7 +78,7 @@ class WaitsForDecision(NovaError):
 
 
 def check_compaction(options: Options) -> None:
-    """Raises BadOptions unless they are `tier` and the days `summary_days`, `keywords_days`, `hash_days`, rising."""
+    """Raise BadOptions unless they are `tier` and the days `summary_days`, `keywords_days`, `hash_days`, rising."""
     names = [f"{level}_days" for level in DAYS]
     if unknown := set(options) - {"tier", *names}:
         raise BadOptions("options", f"Unknown: {', '.join(sorted(unknown))}. Known are tier, {', '.join(names)}.")
@@ -94,7 +94,7 @@ def check_compaction(options: Options) -> None:
 
 
 def compact(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
-    """Shortens all that is old enough, batch by batch; goes on after the saved cursor.
+    """Shorten all that is old enough, batch by batch; go on after the saved cursor.
 
     The report: `compacted_count`, of those old enough `skipped_high_weight` and `already_compressed`,
     `compacted_ids` (the first thousand). A dry run tells the counts.
@@ -135,10 +135,10 @@ def _asked_of(operation: Operation, options: Options, now: datetime.datetime) ->
 
 
 def compact_one(principal: Principal, fragment_id: uuid.UUID, *, level: str, now: datetime.datetime) -> dict[str, Any]:
-    """Shortens one fragment whatever its age, or with the level `full` gives it its text back; the report of `compact`.
+    """Shorten one fragment whatever its age, or with the level `full` gives it its text back; the report of `compact`.
 
     Only its owner or a person leaves less than the first sentences of what the user said or what is believed.
-    Raises NotFound, NotPermitted, WaitsForDecision, Purged when the archive does not hold the text any more, and
+    Raise NotFound, NotPermitted, WaitsForDecision, Purged when the archive does not hold the text any more, and
     BlockedByErasure when it was forgotten.
     """
     with access.enter(principal, why="compact"):
@@ -165,7 +165,7 @@ def compact_one(principal: Principal, fragment_id: uuid.UUID, *, level: str, now
 def _shorten(
     principal: Principal, levels: Mapping[uuid.UUID, str], *, operation_id: uuid.UUID | None, now: datetime.datetime
 ) -> list[uuid.UUID]:
-    """Shortens these fragments, which the caller holds, and keeps a copy of each text; those that were.
+    """Shorten these fragments, which the caller holds, and keep a copy of each text; those that were.
 
     What would read like a forgotten text is left as it is.
     """
@@ -196,7 +196,7 @@ def _former(row: Fragment) -> dict[str, Any]:
 
 
 def _replace(project_id: uuid.UUID, changes: Sequence[tuple[Fragment, str, str]]) -> None:
-    """Sets texts and levels. The revision goes on counting, but no former text is kept among the revisions."""
+    """Set texts and levels. The revision goes on counting, but no former text is kept among the revisions."""
     if not changes:
         return
     ids = [row.id for row, _, _ in changes]
@@ -207,7 +207,7 @@ def _replace(project_id: uuid.UUID, changes: Sequence[tuple[Fragment, str, str]]
 
 
 def undo_compaction(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
-    """Gives back what an operation shortened. `stale` counts what was changed since, and what was forgotten."""
+    """Give back what an operation shortened. `stale` counts what was changed since, and what was forgotten."""
     told = {"restored": 0, "stale": 0}
     after = uuid.UUID(int=0)
     while True:
@@ -227,7 +227,7 @@ def undo_compaction(principal: Principal, operation: Operation, progress: Progre
 
 
 def _take_back(principal: Principal, copies: Sequence[Archive]) -> int:
-    """How many of the texts could be given back: those that still read as the compaction left them."""
+    """Return how many of the texts could be given back: those that still read as the compaction left them."""
     project_id, held = principal.project_id, {copy.fragment_id: (copy, copy.unpacked()) for copy in copies}
     rows = Fragment.objects.within(project_id).filter(id__in=held).order_by("id").select_for_update()
     same = [row for row in rows if held[row.id][1]["made"] == {"content": row.content, "compression": row.compression}]

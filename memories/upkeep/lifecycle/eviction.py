@@ -111,7 +111,7 @@ class Excess:
 
 
 def check_eviction(options: Options) -> None:
-    """Raises BadOptions unless they are `tier` (hot, warm or cold) and `target`, the ratio to reach (0 to 1)."""
+    """Raise BadOptions unless they are `tier` (hot, warm or cold) and `target`, the ratio to reach (0 to 1)."""
     if unknown := set(options) - {"tier", "target"}:
         raise BadOptions("options", f"Unknown: {', '.join(sorted(unknown))}. Known are tier and target.")
     if "tier" in options and options["tier"] not in Tier.values:
@@ -129,7 +129,7 @@ def candidates(
     tier: str | None = None,
     namespace_ids: Sequence[uuid.UUID] | None = None,
 ) -> list[EvictionCandidate]:
-    """Who would be evicted first, up to `most` of the tier and the namespaces, by default of all."""
+    """Return who would be evicted first, up to `most` of the tier and the namespaces, by default of all."""
     params = {
         "project": principal.project_id,
         "now": now,
@@ -179,11 +179,11 @@ def excesses(project_id: uuid.UUID, *, tier: str | None = None, target: float | 
 
 
 def evict(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
-    """Evicts what is too much, batch by batch: each one copied, buried and deleted in one transaction.
+    """Evict what is too much, batch by batch: each one copied, buried and deleted in one transaction.
 
     `options`: see `check_eviction`. A dry run answers whom it would take. The report: `evicted`, `short` (how many were
     to go and are protected) and then `users_own` (how many there are that no eviction takes), `places`.
-    After a crash the rest is worked out anew. Raises AlreadyRunning.
+    After a crash the rest is worked out anew. Raise AlreadyRunning.
     """
     now = operation.started_at or operation.created_at
     with access.enter(principal, why="evict"):
@@ -213,7 +213,7 @@ def evict(principal: Principal, operation: Operation, progress: Progress) -> dic
 def _planned(
     principal: Principal, wanted: Sequence[Excess], *, now: datetime.datetime
 ) -> Iterator[tuple[Excess, list[EvictionCandidate]]]:
-    """Who leaves for which excess: what leaves for the project's leaves its tier too."""
+    """Return who leaves for which excess: what leaves for the project's leaves its tier too."""
     gone: dict[uuid.UUID, str] = {}
     for excess in wanted:
         here = sum(excess.tier in (None, tier) for tier in gone.values())

@@ -46,7 +46,7 @@ def remove_fragments(
     operation_id: uuid.UUID | None,
     now: datetime.datetime,
 ) -> None:
-    """Copies these fragments, which the caller holds, leaves a tombstone for each, and deletes them."""
+    """Copy these fragments, which the caller holds, leave a tombstone for each, and delete them."""
     if not causes:
         return
     ids = list(causes)
@@ -67,6 +67,6 @@ def remove_fragments(
 
 
 def lock_fragments(project_id: uuid.UUID, fragment_ids: Sequence[uuid.UUID]) -> list[uuid.UUID]:
-    """Locks those of the fragments that nobody else works on; what they are is to be looked at after this."""
+    """Lock those of the fragments that nobody else works on; what they are is to be looked at after this."""
     rows = Fragment.objects.within(project_id).filter(id__in=fragment_ids).order_by("id")
     return list(rows.select_for_update(skip_locked=True).values_list("id", flat=True))

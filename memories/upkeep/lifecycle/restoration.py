@@ -43,10 +43,10 @@ class Returned:
 
 
 def restore(principal: Principal, tombstone_id: uuid.UUID, *, now: datetime.datetime) -> Admission:
-    """Brings back the fragment of a tombstone, which is named by its own id or by the fragment's.
+    """Bring back the fragment of a tombstone, which is named by its own id or by the fragment's.
 
     Where nothing that is believed by now speaks against it: with its ids, times, revision and authority, byte for byte.
-    Else it passes the gate at that authority, and is quarantined when it loses. Raises NotFound, NotPermitted, Purged,
+    Else it passes the gate at that authority, and is quarantined when it loses. Raise NotFound, NotPermitted, Purged,
     BlockedByErasure.
     """
     with access.enter(principal, why="restore"):
@@ -64,7 +64,7 @@ def restore(principal: Principal, tombstone_id: uuid.UUID, *, now: datetime.date
 
 
 def visible_tombstone(principal: Principal, tombstone_id: uuid.UUID, *, hold: bool = False) -> Tombstone:
-    """The tombstone with this id or of the fragment with this id. Raises NotFound, also outside the grant."""
+    """Return the tombstone with this id or of the fragment with this id. Raise NotFound, also outside the grant."""
     rows = Tombstone.objects.within(principal.project_id).select_related("namespace")
     rows = rows.select_for_update(of=("self",)) if hold else rows
     found: Tombstone | None = rows.filter(id=tombstone_id).first() or rows.filter(original_id=tombstone_id).first()
@@ -74,7 +74,7 @@ def visible_tombstone(principal: Principal, tombstone_id: uuid.UUID, *, hold: bo
 
 
 def undo_leaving(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
-    """Brings back all that left in an operation and of which a copy is kept; the report counts them."""
+    """Bring back all that left in an operation and of which a copy is kept; the report counts them."""
     told = {"restored": 0, "through_the_gate": 0, "blocked_by_erasure": 0}
     now, after = progress.operation.started_at or progress.operation.created_at, uuid.UUID(int=0)
     while True:
@@ -95,7 +95,7 @@ def undo_leaving(principal: Principal, operation: Operation, progress: Progress)
 
 
 def bring_back(copies: Sequence[Archive], *, now: datetime.datetime) -> Returned:
-    """Stores the fragments of whole copies of one project again; copies and tombstones that served go.
+    """Store the fragments of whole copies of one project again; copies and tombstones that served go.
 
     The caller holds the tombstones, so that nobody else brings them back meanwhile.
     """
@@ -148,7 +148,7 @@ class Coming:
 
 
 def _quoting(project_id: uuid.UUID, coming: Sequence[Coming], barred: Set[uuid.UUID]) -> set[uuid.UUID]:
-    """The digests among them that quote what was forgotten, or one that is barred."""
+    """Return the digests among them that quote what was forgotten, or one that is barred."""
     found: set[uuid.UUID] = set()
     for place in {each.fragment.namespace_id for each in coming if each.lineage}:
         here = [each for each in coming if each.fragment.namespace_id == place]
@@ -201,6 +201,6 @@ def _through_the_gate(coming: Newcomer, *, was: str, now: datetime.datetime) -> 
 
 
 def _clear(project_id: uuid.UUID, copies: Sequence[Archive]) -> None:
-    """Takes away what served: who is here is nowhere else."""
+    """Take away what served: who is here is nowhere else."""
     Archive.objects.within(project_id).filter(id__in=[copy.id for copy in copies]).delete()
     Tombstone.objects.within(project_id).filter(original_id__in=[copy.fragment_id for copy in copies]).delete()

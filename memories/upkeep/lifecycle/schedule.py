@@ -13,7 +13,7 @@ from memories.upkeep.lifecycle.eviction import excesses
 
 
 def due(project_id: uuid.UUID, *, now: datetime.datetime) -> list[str]:
-    """The kinds of jobs that have something to do now, in the order in which they are best done."""
+    """Return the kinds of jobs that have something to do now, in the order in which they are best done."""
     place = {"project": project_id, "namespace": None, "tier": None}
     ages: dict[str, Any] = {"now": now} | {
         str(level): now - datetime.timedelta(days=days) for level, days in compaction.DAYS.items()

@@ -70,7 +70,7 @@ def copy_fragments(
     operation_id: uuid.UUID | None,
     now: datetime.datetime,
 ) -> None:
-    """Copies the fragments, which the caller holds, into the archive."""
+    """Copy the fragments, which the caller holds, into the archive."""
     parts = [
         f"'{name}', (SELECT jsonb_agg(to_jsonb(u) - 'root_id') FROM {table_of(model)} u"
         " WHERE u.project_id = f.project_id"
@@ -100,7 +100,7 @@ def copy_of(
     operation_id: uuid.UUID | None,
     now: datetime.datetime,
 ) -> Archive:
-    """A copy, not stored yet; kept for ARCHIVE_DAYS."""
+    """Return a copy, not stored yet; kept for ARCHIVE_DAYS."""
     return Archive(
         project_id=project_id,
         namespace_id=namespace_id,
@@ -115,9 +115,9 @@ def copy_of(
 
 
 def restore_fragments(copies: Sequence[Archive], *, statuses: Sequence[str]) -> None:
-    """Stores the fragments of whole copies again, each in this status; what they name comes back as far as it is there.
+    """Store the fragments of whole copies again, each in this status; what they name comes back as far as it is there.
 
-    Whether they may stand so is the caller's to know. Raises IntegrityError when a fragment is there already.
+    Whether they may stand so is the caller's to know. Raise IntegrityError when a fragment is there already.
     """
     if not copies:
         return
@@ -138,7 +138,7 @@ def _with_status(rows: str) -> str:
 
 
 def _insert(model: str, rows: str, held: tuple[list[str], list[str]], *, still: str = "true") -> None:
-    """Inserts the rows that an expression finds in each copy `c`, with the columns that the model knows."""
+    """Insert the rows that an expression finds in each copy `c`, with the columns that the model knows."""
     fields = apps.get_model(model)._meta.concrete_fields
     columns = [str(f.column) for f in fields if f.column and not f.generated and f.column not in made_columns()]
     named = ", ".join(f'"{column}"' for column in columns)
@@ -157,7 +157,7 @@ def _insert(model: str, rows: str, held: tuple[list[str], list[str]], *, still: 
 
 
 def _name_again(project_id: uuid.UUID, held: list[str], name: str, *, table: str, column: str, when: str) -> None:
-    """Lets those that lost the fragment's name when it went bear it again."""
+    """Let those that lost the fragment's name when it went bear it again."""
     execute(
         f"""WITH named AS MATERIALIZED (  -- likewise
                 SELECT (c.held #>> '{{fragment,id}}')::uuid AS fragment_id, e::uuid AS id
@@ -170,7 +170,7 @@ def _name_again(project_id: uuid.UUID, held: list[str], name: str, *, table: str
 
 
 def _await_vectors(project_id: uuid.UUID, fragment_ids: Sequence[uuid.UUID]) -> None:
-    """Marks what has no vector of a live model: one that was added meanwhile, or that had not come yet."""
+    """Mark what has no vector of a live model: one that was added meanwhile, or that had not come yet."""
     execute(
         """INSERT INTO memories_pendingembedding (id, project_id, fragment_id, model_id, attempts, not_before)
            SELECT gen_random_uuid(), f.project_id, f.id, m.id, 0, now()

@@ -75,7 +75,7 @@ class TierMismatch(NovaError):
 
 
 def check_tiering(options: Options) -> None:
-    """Raises BadOptions unless they are `warm_days`, `cold_below` (0 to 1) and `promote_at` (accesses)."""
+    """Raise BadOptions unless they are `warm_days`, `cold_below` (0 to 1) and `promote_at` (accesses)."""
     if unknown := set(options) - {"warm_days", "cold_below", "promote_at"}:
         raise BadOptions(
             "options", f"Unknown: {', '.join(sorted(unknown))}. Known are warm_days, cold_below, promote_at."
@@ -90,7 +90,7 @@ def check_tiering(options: Options) -> None:
 
 
 def tier(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
-    """Moves memories up and down; the report counts moves by kind, such as `hot_to_warm`. A dry run only tells them.
+    """Move memories up and down; the report counts moves by kind, such as `hot_to_warm`. A dry run only tells them.
 
     Sizes are the project's, and looked at when the whole project is tiered. After a crash the rest is worked out anew.
     """
@@ -132,7 +132,7 @@ def _asked_of(operation: Operation, now: datetime.datetime) -> dict[str, Any]:
 def _fit(
     principal: Principal, progress: Progress, done: int, now: datetime.datetime, aside: SetAside
 ) -> dict[str, int]:
-    """Hands down the oldest of each tier that holds too much; how many of which."""
+    """Hand down the oldest of each tier that holds too much; how many of which."""
     found: dict[str, int] = {}
     for name, below in COLDER.items():
         params = {"project": principal.project_id, "tier": name, "now": now}
@@ -152,7 +152,7 @@ def _fit(
 
 
 def move(project_id: uuid.UUID, targets: Mapping[uuid.UUID, str]) -> None:
-    """Sets tiers; from here on accesses are counted anew for the next step up."""
+    """Set tiers; from here on accesses are counted anew for the next step up."""
     if not targets:
         return
     ids, names = list(targets), list(targets.values())

@@ -20,7 +20,7 @@ class Fresh(NovaMemStore):
 
 
 def taken(theirs: ModuleType, left_out: Mapping[str, str]) -> dict[str, Any]:
-    """A module's tests without those left out, by name. Raises LookupError for one left out that it does not have."""
+    """A module's tests without those left out, by name. Raise LookupError for one left out that it does not have."""
     tests = {name: found for name, found in vars(theirs).items() if name.startswith("test_")}
     if unknown := left_out.keys() - tests.keys():
         raise LookupError(f"{theirs.__name__} has no {', '.join(sorted(unknown))}")

@@ -12,7 +12,7 @@ from script.benches._peers.measuring import Job, Opening, Turn, added, searched
 
 
 def main() -> None:
-    """Opens, measures, answers."""
+    """Open, measures, answers."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # a server that was started is stopped
     refused = network.closed()
     module, asked, answer = sys.argv[1], json.loads(Path(sys.argv[2]).read_text()), Path(sys.argv[3])

@@ -16,7 +16,7 @@ class NotInstalled(Exception):
 
 
 def python_with(packages: Sequence[str], *, home: Path) -> Path:
-    """The Python of the peers' environment, with these packages as pinned. Raises NotInstalled."""
+    """Return the Python of the peers' environment, with these packages as pinned. Raise NotInstalled."""
     python = home / "venv" / "bin" / "python"
     if not python.exists():
         _run([sys.executable, "-m", "venv", "--clear", str(home / "venv")])
@@ -30,7 +30,7 @@ def python_with(packages: Sequence[str], *, home: Path) -> Path:
 
 
 def pinned(packages: Sequence[str]) -> list[str]:
-    """Their lines of the requirements. Raises NotInstalled for one that has none."""
+    """Their lines of the requirements. Raise NotInstalled for one that has none."""
     lines = {re.split(r"[\[=]", line)[0]: line for line in REQUIREMENTS.read_text().splitlines()}
     if missing := [name for name in packages if name not in lines]:
         raise NotInstalled(f"{REQUIREMENTS.name} lacks {', '.join(missing)}")
@@ -44,5 +44,5 @@ def _run(command: Sequence[str]) -> None:
 
 
 def last_line(text: str) -> str:
-    """The last line that says something."""
+    """Return the last line that says something."""
     return next((line.strip() for line in reversed(text.splitlines()) if line.strip()), "")

@@ -36,15 +36,15 @@ class Memory(Protocol):
     note: str
 
     def add(self, place: str, turns: Sequence[Turn]) -> None:
-        """Stores them, embedded and to be found at once, the fastest way it offers."""
+        """Store them, embedded and to be found at once, the fastest way it offers."""
         ...
 
     def search(self, place: str, question: str, count: int) -> list[str]:
-        """The ids of the best turns, best first."""
+        """Return the ids of the best turns, best first."""
         ...
 
     def embedding(self) -> float:
-        """The seconds spent in the embedding model so far."""
+        """Return the seconds spent in the embedding model so far."""
         ...
 
 
@@ -52,7 +52,7 @@ Opening = Callable[[Job], AbstractContextManager[Memory]]
 
 
 def added(memory: Memory, turns: dict[str, list[Turn]], *, batch: int) -> dict[str, Any]:
-    """Stores everything: how much, the seconds of it, and what of them was embedding."""
+    """Store everything: how much, the seconds of it, and what of them was embedding."""
     memory.add("warming", next(iter(turns.values()))[:WARMING])
     taken, began = memory.embedding(), time.perf_counter()
     for place, said in turns.items():
@@ -64,7 +64,7 @@ def added(memory: Memory, turns: dict[str, list[Turn]], *, batch: int) -> dict[s
 
 
 def searched(memory: Memory, questions: dict[str, list[str]], *, count: int) -> dict[str, Any]:
-    """Asks everything: the ids found by place, the milliseconds of each search, and the mean of them that embeds."""
+    """Ask everything: the ids found by place, the milliseconds of each search, and the mean of them that embeds."""
     for number in range(WARMING):
         memory.search(next(iter(questions)), f"Which is number {number}?", count)
     taken, times, found = memory.embedding(), list[float](), dict[str, list[list[str]]]()

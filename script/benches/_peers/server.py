@@ -49,7 +49,7 @@ class Server:
 
 
 def project_of(job: Job) -> str:
-    """A name that is new in each run."""
+    """Return a name that is new in each run."""
     return Path(job.folder).name.lower()
 
 
