@@ -22,6 +22,7 @@ from memories.rest.inputs import agent_form, namespace_form
 from memories.rest.search import QUERY_LIMIT, WIDE, SearchAnswer, SearchInput, search_answer
 
 FALLBACK = "atlas"
+TOLD = (SourceType.ATLAS, SourceType.RETROSPECTIVE)
 # Every tag that a semantic tag of ATLAS may become, and the words that lead to it.
 VOCABULARY = {
     "api": "api endpoint endpoints rest graphql rpc http route routes handler",
@@ -176,12 +177,12 @@ class EnrichView(APIView):
 
     @extend_schema(operation_id="bridges_atlas_enrich", request=EnrichInput, responses={200: SearchAnswer})
     def post(self, request: Request) -> Response:
-        """The memories that answer it, best first.
+        """The memories that answer it: first what ATLAS told, as far as it answers, then others, best first.
 
         `project_wide` as in a search.
         """
         values = validated(SearchInput, validated(EnrichInput, request.data))
-        return Response(search_answer(principal_of(request), values))
+        return Response(search_answer(principal_of(request), values, first=TOLD))
 
 
 class TagsView(APIView):

@@ -170,11 +170,12 @@ class SupplementView(APIView):
         operation_id="bridges_taste_vault_supplement", request=SupplementInput, responses={200: SearchAnswer}
     )
     def post(self, request: Request) -> Response:
-        """The memories that fit a context, best first, at most `limit`.
+        """The memories that fit a context, at most `limit`: first the vault's own, as far as they fit, then others.
 
         `project_wide` as in a search.
         """
         values = validated(SupplementInput, request.data)
         named = {"context": "query", "limit": "top_k"}
         asked = {named.get(name, name): value for name, value in values.items()}
-        return Response(search_answer(principal_of(request), validated(SearchInput, asked)))
+        own = (SourceType.TASTE_VAULT,)
+        return Response(search_answer(principal_of(request), validated(SearchInput, asked), first=own))

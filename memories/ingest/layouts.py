@@ -35,7 +35,8 @@ class Message:
     """One turn of a conversation (`message`) or one piece of a document (`text`).
 
     `role` is user, assistant, tool, system or, for a text, document. `at` is aware. `sequence` is the place in the
-    conversation, from 1. `attested`: the user said it before our eyes. `partial`: its end is missing.
+    conversation, from 1; None: behind what that holds already. `attested`: the user said it before our eyes.
+    `partial`: its end is missing.
     """
 
     role: str

@@ -4,10 +4,12 @@ import datetime
 import hashlib
 import uuid
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+
+from django.db.models import Max
 
 from conflicts.authority import SOURCE_RANK, lowered_source
-from conflicts.public import Admission
+from conflicts.public import Admission, lock_keys
 from conflicts.search_index import find_forgotten_texts
 from memories import access
 from memories.access import Principal
@@ -20,6 +22,7 @@ from memories.models import Fragment, Namespace, Revision
 from memories.models.enums import MATERIAL, SourceClass, SourceType
 
 STEM = 240  # leaves room for "#n"
+FIRST_PLACE, LAST_PLACE = -(2**31), 2**31 - 1  # in a conversation
 ROLE_SOURCE = {
     "user": SourceClass.USER_IMPLICIT,
     "assistant": SourceClass.INFERENCE,
@@ -55,12 +58,14 @@ def drafts_of(messages: Iterable[Message], *, namespace: str) -> tuple[IndexedDr
         if reason := skip_reason(message.content, role=message.role):
             skipped.append(Skipped(index, reason))
         else:
-            drafts += [(index, draft) for draft in _drafts(message, namespace, material=material[index])]
+            found = _drafts(message, namespace, index=index, material=material[index])
+            drafts += [(index, draft) for draft in found]
     return drafts, skipped
 
 
-def _drafts(message: Message, namespace: str, *, material: bool) -> list[Draft]:
+def _drafts(message: Message, namespace: str, *, index: int, material: bool) -> list[Draft]:
     document = message.kind == "text"
+    numbered = document and message.sequence is None  # by its pieces
     text = clean(message.content)
     material = message.role == "user" and material
     speaker = message.speaker or (None if message.role == "user" else message.role)
@@ -70,7 +75,7 @@ def _drafts(message: Message, namespace: str, *, material: bool) -> list[Draft]:
         source_type=SourceType.DOCUMENT if document else SourceType.CONVERSATION,
         source_id=message.source_id or "",
         conversation_id=message.conversation_id or "",
-        sequence=message.sequence,
+        sequence=index if message.sequence is None and not document else message.sequence,
         event_at=message.at,
         default_source=SourceClass.DOCUMENT if document else ROLE_SOURCE.get(message.role, SourceClass.INFERENCE),
         extract_claim=True,
@@ -89,7 +94,7 @@ def _drafts(message: Message, namespace: str, *, material: bool) -> list[Draft]:
             draft,
             content=piece,
             source_id=f"{stem}#{n}",
-            sequence=n if message.sequence is None else message.sequence,
+            sequence=n if numbered else draft.sequence,
             read_before=said,
         )
         for n, ((_, piece), said) in enumerate(zip(pieces, told, strict=True), start=1)
@@ -107,11 +112,15 @@ def ingest(
 
 @dataclass(frozen=True, slots=True)
 class PreparedMessages:
-    """Messages routed and embedded, before the transaction."""
+    """Messages routed and embedded, before the transaction.
+
+    `behind`: by conversation whose messages name no places, the place in these messages behind the last that it holds.
+    """
 
     prepared: Prepared
     indexes: list[int]
     skipped: list[Skipped]
+    behind: dict[str, int] = field(default_factory=dict)
 
 
 def prepare_messages(
@@ -120,7 +129,8 @@ def prepare_messages(
     """Clean, splits, routes and embeds; what is already known costs no embedding."""
     drafts, skipped = drafts_of(messages, namespace=namespace)
     with access.enter(principal, why="ingest"):
-        known = _known(principal, [draft for _, draft in drafts], namespace)
+        known, told = _known(principal, [draft for _, draft in drafts], namespace)
+        behind = _behind(messages, [drafts[n][1] for n in told])
         here = Namespace.objects.within(principal.project_id).named([principal.scope(namespace)]).first()
         drafts = _without_strangers(principal, drafts, here)
         ranked = [(here and here.id, draft.content, _rank(principal, draft)) for _, draft in drafts]
@@ -135,7 +145,17 @@ def prepare_messages(
         prepared=prepare([draft for _, draft in kept], embed_now=embed_now),
         indexes=[index for index, _ in kept],
         skipped=sorted([*skipped, *refused], key=lambda s: s.index),
+        behind=behind,
     )
+
+
+def _behind(messages: Sequence[Message], told: Sequence[Draft]) -> dict[str, int]:
+    """Return by conversation whose messages name no places the place behind the last of those that it holds already."""
+    behind = {one.conversation_id: 0 for one in messages if one.conversation_id and one.sequence is None}
+    for draft in told:
+        if draft.conversation_id in behind and draft.sequence is not None:
+            behind[draft.conversation_id] = max(behind[draft.conversation_id], draft.sequence + 1)
+    return behind
 
 
 def _without_strangers(principal: Principal, drafts: IndexedDrafts, scope: Namespace | None) -> IndexedDrafts:
@@ -151,10 +171,38 @@ def _without_strangers(principal: Principal, drafts: IndexedDrafts, scope: Names
 
 def store_messages(principal: Principal, work: PreparedMessages, *, now: datetime.datetime) -> IngestReport:
     """Store prepared messages in one transaction; what was forgotten meanwhile is skipped too."""
-    kept = store_each(principal, work.prepared, now=now)
+    principal.require("write")
+    with access.enter(principal, why="store"):
+        prepared = replace(work.prepared, drafts=_continued(principal, work))
+        kept = store_each(principal, prepared, now=now)
     late = [Skipped(i, "blocked_by_erasure") for i, one in zip(work.indexes, kept, strict=True) if one is None]
     skipped = sorted([*work.skipped, *late], key=lambda s: s.index)
     return IngestReport([one for one in kept if one is not None], skipped)
+
+
+def _continued(principal: Principal, work: PreparedMessages) -> list[Draft]:
+    """Return the drafts with their places behind what their conversations hold, which are held from here on.
+
+    A conversation goes on whoever goes on with it: it is one of its namespace, or of its user there.
+    """
+    drafts = work.prepared.drafts
+    going_on = {(d.namespace, d.conversation_id) for d in drafts if d.conversation_id in work.behind}
+    if not going_on:
+        return drafts
+    places = {(name, talk): access.writable(principal, name).id for name, talk in sorted(going_on)}
+    lock_keys((place, hashlib.sha256(f"conversation {talk}".encode()).digest()) for (_, talk), place in places.items())
+    shifts = {}
+    for (name, talk), place in places.items():
+        turns = Fragment.objects.within(principal.project_id).filter(namespace=place, conversation_id=talk)
+        last = turns.aggregate(last=Max("sequence"))["last"]
+        shifts[name, talk] = 0 if last is None else last + 1 - work.behind[talk]
+    return [_moved(draft, shifts.get((draft.namespace, draft.conversation_id), 0)) for draft in drafts]
+
+
+def _moved(draft: Draft, places: int) -> Draft:
+    if draft.sequence is None or not places:
+        return draft
+    return replace(draft, sequence=max(FIRST_PLACE, min(LAST_PLACE, draft.sequence + places)))
 
 
 def _rank(principal: Principal, draft: Draft) -> int:
@@ -164,14 +212,14 @@ def _rank(principal: Principal, draft: Draft) -> int:
     return SOURCE_RANK[SourceClass(lowered_source(source=draft.default_source, ceiling=principal.ceiling))]
 
 
-def _known(principal: Principal, drafts: list[Draft], namespace: str) -> set[int]:
-    """Return which drafts' sources stand in the namespace already with this text, now or formerly; by index.
+def _known(principal: Principal, drafts: list[Draft], namespace: str) -> tuple[set[int], set[int]]:
+    """Which drafts' sources stand in the namespace already with this text, now or formerly; which with any; by index.
 
     What somebody weaker put there does not keep a stronger one from saying so.
     """
     with_source = [draft for draft in drafts if draft.source_id]
     if not with_source:
-        return set()
+        return set(), set()
     rows = Fragment.objects.within(principal.project_id).filter(
         namespace__in=Namespace.objects.within(principal.project_id).named([principal.scope(namespace)]),
         source_id__in={draft.source_id for draft in with_source},
@@ -189,10 +237,12 @@ def _known(principal: Principal, drafts: list[Draft], namespace: str) -> set[int
     for revision in Revision.objects.within(principal.project_id).filter(fragment__in=sources):
         row = sources[revision.fragment_id]
         note(row.source_id, row.conversation_id, revision.content, row.authority)
+    held = {(source_id, conversation_id) for source_id, conversation_id, _ in texts}
+    told = {n for n, draft in enumerate(drafts) if (draft.source_id, draft.conversation_id) in held}
     known_indexes = set()
     for n, draft in enumerate(drafts):
         rank = _rank(principal, draft)
         if draft.source_id and texts.get((draft.source_id, draft.conversation_id, draft.content), 0) >= rank:
             known_indexes.add(n)
         note(draft.source_id, draft.conversation_id, draft.content, rank)
-    return known_indexes
+    return known_indexes, told

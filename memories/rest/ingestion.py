@@ -9,6 +9,7 @@ from memories.rest.fields import AboutUser, Moment, Strict, Text
 from memories.rest.inputs import namespace_form
 
 TEXT_LIMIT = 1_000_000
+GOES_ON = "Its turns stand behind those that it holds already, whoever told them."
 
 
 class MessageInput(Strict):
@@ -27,7 +28,7 @@ class IngestInput(AboutUser):
     messages = serializers.ListField(child=MessageInput(), required=False, min_length=1, max_length=1000)
     text = Text(max_length=TEXT_LIMIT, required=False, allow_blank=True, trim_whitespace=False)
     source = Text(max_length=255, required=False)
-    conversation_id = Text(max_length=255, required=False)
+    conversation_id = Text(max_length=255, required=False, help_text=GOES_ON)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Messages or a text."""
@@ -59,10 +60,10 @@ def messages_of(values: dict[str, Any]) -> list[Message]:
             at=message.get("at"),
             source_id=message.get("id"),
             conversation_id=conversation,
-            sequence=sequence,
+            sequence=None,
             kind="message",
             speaker=None,
             attested=message["role"] == "user",
         )
-        for sequence, message in enumerate(values.get("messages", []))
+        for message in values.get("messages", [])
     ]

@@ -1,5 +1,7 @@
 """Forms and answers of a search: filters, question, hits."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from django.conf import settings
@@ -17,6 +19,7 @@ from memories.rest.inputs import namespace_form
 from memories.retrieval import BALANCED, PROFILES, Filters, Question, Stage, search
 
 QUERY_LIMIT = 10_000
+FOUND_BY = ("words", "meaning", "neighbour", "claim", "source")
 WIDE = "Other agents' fresh memories answer too; the key has to be one that may read wide."
 
 
@@ -198,7 +201,7 @@ class PathAnswer(serializers.Serializer[Any]):
     id = serializers.UUIDField()
     stage = serializers.ChoiceField([(stage.value, stage.value) for stage in Stage])
     reason = serializers.CharField()
-    found_by = serializers.ListField(child=serializers.ChoiceField(["words", "meaning", "neighbour", "claim"]))
+    found_by = serializers.ListField(child=serializers.ChoiceField(FOUND_BY))
     words_rank = serializers.IntegerField(allow_null=True)
     meaning_rank = serializers.IntegerField(allow_null=True)
     rank = serializers.IntegerField(allow_null=True)
@@ -247,13 +250,13 @@ class SearchAnswer(serializers.Serializer[Any]):
     expected = ExpectedAnswer(required=False)
 
 
-def search_answer(principal: Principal, values: dict[str, Any]) -> dict[str, Any]:
-    """Return the answer to a validated search."""
+def search_answer(principal: Principal, values: dict[str, Any], *, first: Sequence[str] = ()) -> dict[str, Any]:
+    """Return the answer to a validated search; memories of the sources that come `first` stand before the others."""
     now = timezone.now()
     if "user" in values or "all_users" in values:  # of one search in a batch
         principal = principal.of_user(values.get("user"), all_users=values.get("all_users", False))
     question = question_of(values, top_k=values["top_k"], all_users=principal.all_users)
-    results = search(principal, question, now=now)
+    results = search(principal, replace(question, first=first), now=now)
     shown = answers([hit.fragment for hit in results.hits], now=now, model=results.model)
     hits = [
         {

@@ -1,6 +1,6 @@
 """The floor: whether the best of what was found has anything to do with the question at all. Pure."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from uuid import UUID
 
 from memories.retrieval.candidates import Candidate
@@ -13,6 +13,13 @@ WORD, COMMON = 0.015, 5.0
 def evidence(candidate: Candidate, bm25: float) -> float:
     """Return how far a memory answers the question, on the scale of a cosine: likeness, and the words beyond chance."""
     return max(0.0, candidate.cosine or 0.0) + WORD * (bm25 - COMMON)
+
+
+def reaching(candidates: Sequence[Candidate], *, bm25: Mapping[UUID, float], floor: float) -> set[UUID]:
+    """Return which of them reach the floor by themselves, or were said right beside one that does."""
+    near = [one for one in candidates if evidence(one, bm25.get(one.id, 0.0)) >= floor]
+    places = {place for one in near for steps in (-1, 0, 1) if (place := one.beside(steps))}
+    return {one.id for one in near} | {one.id for one in candidates if one.place in places}
 
 
 def reaches_floor(

@@ -23,7 +23,7 @@ from memories.retrieval.candidate_search import Search, indexed, keyword_hits, n
 from memories.retrieval.candidates import Candidate, load, load_claims, load_neighbours
 from memories.retrieval.conflict_filter import Rivalry, rivalry
 from memories.retrieval.expectation import explain_expected
-from memories.retrieval.floor import reaches_floor
+from memories.retrieval.floor import reaches_floor, reaching
 from memories.retrieval.fusion import fuse, reranked
 from memories.retrieval.precedence import RankedSeat, Seating
 from memories.retrieval.query_features import Cues, extract_cues
@@ -197,10 +197,24 @@ def _candidates(
             cosine, ways = nearest(pool, wanted, indexed=ready, among=among)
             trail.by_meaning(cosine)
             trail.ways |= {scope.name: ways[scope.id] for scope in pool}
+    if question.first:
+        _draw_first(question.first, places, wanted, trail, ready=ready)
     found = load(scopes, list(trail.paths), wanted)
     if any(candidate.place for candidate in found):
         found += _neighbours(found, scopes, wanted, trail)
     return _with_claims(question, places, found, wanted, trail) if places.names else (found, None)
+
+
+def _draw_first(
+    sources: Sequence[str], places: Places, wanted: Search, trail: Trail, *, ready: Mapping[uuid.UUID, int]
+) -> None:
+    """The best of these sources, however many of others are nearer."""
+    wanted = replace(wanted, filters=replace(wanted.filters, source_type=list(sources)))
+    among = passing([*places.own, *places.others], wanted)
+    words = keyword_hits(places.own, wanted, others=places.others, among=among)
+    pools = [pool for pool in (places.own, places.others) if pool and wanted.vector]
+    near = [nearest(pool, wanted, indexed=ready, among=among)[0] for pool in pools]
+    trail.by_source(words, [one for found in near for one in found])
 
 
 def _neighbours(
@@ -254,14 +268,7 @@ def _ranked(
         path.rerank = asked.reranked.get(candidate.id)
         stage = _refused(question, candidate, places, by_meaning=by_meaning, by_key=path.claim)
         trail.stop(candidate.id, stage) if stage else left.append(candidate)
-    # What the question itself asks for, not what the texts that it found speak of.
-    asked_for = [claim.fragment_id for claim in claims.asked_for] if claims and trail.floor else []
-    # Who names somebody that speaks there asks about them; without their names little is left to be alike.
-    floor = 0.0 if trail.speakers else trail.floor or 0.0
-    if left and not reaches_floor(left, bm25=trail.bm25, asked_for=asked_for, floor=floor):
-        trail.nothing_relevant = True
-        trail.stop_all([one.id for one in left], Stage.FLOOR)
-        return []
+    left = _relevant(left, places, claims, trail)
     if heard := question.spoken.among([c.id for c in left], project_id=principal.project_id):
         trail.stop_all(heard, Stage.SPOKEN)
         left = [candidate for candidate in left if candidate.id not in heard]
@@ -272,15 +279,35 @@ def _ranked(
         for candidate in left:
             candidate.lost = found_rivals.lost.get(candidate.id, set())
     profile = _profile(question)
+    near = reaching(left, bm25=trail.bm25, floor=trail.floor or 0.0) if question.first else set()
+    first = {i: {ranking.SOURCE: 1.0} for i in near if trail.paths[i].source}
 
     def signals(candidate: Candidate, names: Iterable[str]) -> dict[str, float]:
-        return ranking.signals(candidate, relevance=relevance[candidate.id], by_meaning=by_meaning, names=names)
+        told = ranking.signals(candidate, relevance=relevance[candidate.id], by_meaning=by_meaning, names=names)
+        return told | first.get(candidate.id, {})
 
-    scores = {one.id: round(profile.score(signals(one, profile.needs)), 6) for one in left}
+    scores = {one.id: round(profile.score(signals(one, profile.needs)) + (one.id in first), 6) for one in left}
     seating = Seating(scores, left, places, question.top_k, claims)
     seats = seating.fill()
     trail.seat(seats, {one.id for one in seating.waiting}, sorted(scores, key=lambda i: (-scores[i], i)))
     return [(seat, signals(seat.candidate, ranking.NAMES)) for seat in seats]
+
+
+def _relevant(left: list[Candidate], places: Places, claims: ClaimsAtHand | None, trail: Trail) -> list[Candidate]:
+    """Return those that have enough to do with the question; none of them where the best has not."""
+    # What the question itself asks for, not what the texts that it found speak of.
+    asked_for = [claim.fragment_id for claim in claims.asked_for] if claims and trail.floor else []
+    # Who names somebody that speaks there asks about them; without their names little is left to be alike.
+    floor = 0.0 if trail.speakers else trail.floor or 0.0
+    if left and not reaches_floor(left, bm25=trail.bm25, asked_for=asked_for, floor=floor):
+        trail.nothing_relevant = True
+        trail.stop_all([one.id for one in left], Stage.FLOOR)
+        return []
+    # Nobody asked those in particular: what is no answer by itself is chatter.
+    near = reaching(left, bm25=trail.bm25, floor=floor) if floor and places.others else set()
+    chatter = {c.id for c in left if near and places.is_foreign(c.namespace_id)} - near
+    trail.stop_all(chatter, Stage.FLOOR)
+    return [candidate for candidate in left if candidate.id not in chatter]
 
 
 def _profile(question: Question) -> ranking.Profile:

@@ -3,7 +3,7 @@
 import datetime
 import re
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -160,6 +160,8 @@ class Question:
     # With the scopes of all users of the namespaces.
     all_users: bool = False
     filters: Filters = field(default_factory=Filters)
+    # The sources whose memories stand before all others, each as far as it reaches the floor by itself.
+    first: Sequence[str] = ()
     top_k: int = 10
     min_similarity: float = 0.0
     # What the best hit has to reach for anything to be answered; None: the model's own floor, 0: none.

@@ -71,6 +71,8 @@ SIGNALS: dict[str, Callable[[Candidate], float]] = {
     "weight": _weight,
 }
 NAMES = ("relevance", *SIGNALS)
+# What a source that stands before others adds to the score.
+SOURCE = "source"
 
 
 def signals(

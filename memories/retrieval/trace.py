@@ -43,7 +43,7 @@ REASONS = {
     Stage.CANDIDATES: "neither its words nor its vector are among the nearest to the question",
     Stage.SIMILARITY: "its cosine is below min_similarity",
     Stage.FRESHNESS: "its relevance_score has decayed below the floor",
-    Stage.FLOOR: "nothing that was found has enough to do with the question",
+    Stage.FLOOR: "it, another agent's, or else all that was found, has too little to do with the question",
     Stage.SPOKEN: "it stands in the prompt already",
     Stage.RIVALS: "a claim that excludes its own is shown instead",
     Stage.SHARE: "those of its owner, of other namespaces, or of its message hold their share of the places",
@@ -63,6 +63,7 @@ class Path:
     cosine: float | None = None
     neighbour: bool = False
     claim: bool = False  # its key was asked for
+    source: bool = False  # its source stands before others
     contradicts: uuid.UUID | None = None
     on_record: uuid.UUID | None = None
     rerank: float | None = None  # what the reranker said
@@ -77,7 +78,7 @@ class Path:
     def told(self) -> dict[str, Any]:
         """In JSON's terms."""
         found_by = {"words": self.words_rank, "meaning": self.meaning_rank, "neighbour": self.neighbour}
-        found_by["claim"] = self.claim
+        found_by |= {"claim": self.claim, "source": self.source}
         numbers = {"bm25": self.bm25, "cosine": self.cosine, "rerank": self.rerank, "relevance": self.relevance}
         return {
             "stage": self.stage,
@@ -135,6 +136,13 @@ class Trail:
         """Came in because the question, or a text that it found, speaks of what they claim."""
         for fragment_id in ids:
             self._path(fragment_id).claim = True
+
+    def by_source(self, scores: Mapping[uuid.UUID, float], cosines: Iterable[uuid.UUID]) -> None:
+        """Came in because their source stands before others; BM25 of those found by words, and who else."""
+        for fragment_id in {**scores, **dict.fromkeys(cosines)}:
+            path = self._path(fragment_id)
+            path.source = True
+            path.bm25 = scores.get(fragment_id) if path.bm25 is None else path.bm25
 
     def _path(self, fragment_id: uuid.UUID) -> Path:
         if fragment_id not in self.paths:

@@ -1,4 +1,4 @@
-"""This server beside other memories: adding, searching, LoCoMo evidence recall, in one run. Arguments: files.
+"""This server beside other memories: adding, searching, evidence recall (LoCoMo, BEAM), in one run. Arguments: files.
 
 Every memory gets the same texts in batches of the same size, the same embedding model and machine, and runs alone.
     script/bench peers FILE…                          installs the others into var/bench/peers at first
@@ -38,7 +38,7 @@ from memories.providers.minilm import DIM, encoder_of
 from novamem.database import url_for
 from script.benches._peers.installing import NotInstalled, last_line, python_with
 from script.benches._peers.measuring import Turn
-from script.benches._scoring import DEPTHS, Row, means, questions, scored
+from script.benches._scoring import DEPTHS, Row, is_beam, means, questions, scored, sessions
 from script.benches._serving import machine
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -87,7 +87,9 @@ class Failed(Exception):
 
 
 def turns_of(path: Path) -> list[Turn]:
-    """Return what the files say, in the words that ingestion would store."""
+    """What a file says, in the words that ingestion would store; BEAM's long messages in pieces, as it splits them."""
+    if is_beam(path):
+        return pieces_of(sessions(path))
     return [
         Turn(
             id=message.source_id or f"{message.conversation_id}:{message.sequence}",
@@ -98,6 +100,24 @@ def turns_of(path: Path) -> list[Turn]:
         )
         for message in ingest.files.read(path)
         if message.content.strip()
+    ]
+
+
+def pieces_of(sessions: dict[str, list[Row]]) -> list[Turn]:
+    """Return the messages by session as turns, each piece of a long one named "id#n" at the place of its message."""
+    return [
+        Turn(
+            id=message["id"] if len(pieces) == 1 else f"{message['id']}#{n}",
+            text=piece,
+            session=session,
+            sequence=place,
+            at=None,
+            role=message["role"],
+        )
+        for session, messages in sessions.items()
+        for place, message in enumerate(messages)
+        if (pieces := ingest.chunking.split(message["content"]))
+        for n, piece in enumerate(pieces, start=1)
     ]
 
 

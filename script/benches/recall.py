@@ -24,7 +24,6 @@ def store(client: httpx2.Client, path: Path, namespace: str) -> None:
         manage("ingest", "--namespace", namespace, str(path))
         return
     for conversation, rows in sessions(path).items():
-        # At once, because the place in a conversation is the place in the request.
         body = {"namespace": namespace, "conversation_id": conversation, "messages": rows}
         client.post("/api/v1/ingest", json=body, timeout=600).raise_for_status()
 

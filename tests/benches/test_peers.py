@@ -1,5 +1,6 @@
 """How other memories are measured: what counts, what does not, and that nothing leaves the machine."""
 
+import json
 import subprocess
 import sys
 
@@ -7,8 +8,25 @@ import pytest
 
 from script.benches._peers.installing import REQUIREMENTS, NotInstalled, last_line, pinned
 from script.benches._peers.measuring import WARMING, Turn, added, searched
+from script.benches.peers import turns_of
 
 TURNS = [Turn(id=f"D1:{n}", text=f"Ann: {n}", session="1", sequence=n, at=None) for n in range(25)]
+
+
+def test_long_messages_are_told_in_pieces_at_the_place_of_the_message(tmp_path):
+    long = "The river rises in spring. " * 150
+    said = [("user", "Where is the mill?"), ("assistant", long), ("user", " ")]
+    messages = [{"id": n, "session": 1, "role": role, "content": text} for n, (role, text) in enumerate(said, start=7)]
+    path = tmp_path / "chat.json"
+    path.write_text(json.dumps({"messages": messages, "questions": []}))
+    first, *pieces = turns_of(path)
+    assert first == Turn(id="7", text="Where is the mill?", session="chat:1", sequence=0, at=None, role="user")
+    assert [(turn.id, turn.sequence, turn.role) for turn in pieces] == [
+        ("8#1", 1, "assistant"),
+        ("8#2", 1, "assistant"),
+        ("8#3", 1, "assistant"),
+    ]
+    assert "".join("".join(turn.text.split()) for turn in pieces) == "".join(long.split())
 
 
 class Fake:

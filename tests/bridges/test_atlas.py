@@ -3,7 +3,7 @@
 import pytest
 
 from memories.bridges.atlas import TAGS, map_tags
-from memories.models import Fragment, Revision
+from memories.models import EmbeddingModel, Fragment, Revision
 
 URL = "/api/v1/bridges/atlas"
 LOG = {
@@ -119,3 +119,29 @@ def test_tags_lead_to_the_vocabulary(alice):
     assert post(alice, "tags", {"tags": ["Unit-Tests", "REST_API", "nonsense"]}, 200) == {"tags": ["api", "testing"]}
     assert post(alice, "tags", {"tags": []}, 200) == {"tags": ["atlas"]}
     assert {*map_tags(sorted(TAGS)), "atlas"} == TAGS
+
+
+CAVEAT = "Pin each dependency, so that no upgrade breaks the build."
+CHATS = [f"I wonder whether a dependency breaks the build on day {n}?" for n in range(60)]
+
+
+def test_what_atlas_told_stands_first_among_what_has_to_do_with_the_question(alice):
+    EmbeddingModel.objects.update(floor=0.3)
+    post(alice, "retrospectives", {"namespace": "acme:main", "insights": [CAVEAT, "Herons nest early."]})
+    post(alice, "builds", BUILD)
+    turns = [{"role": "user", "content": text} for text in CHATS]
+    kept = {"namespace": "acme:main", "messages": turns}
+    assert alice.client.post("/api/v1/ingest", kept, format="json").status_code == 201
+    asked = {"namespace": "acme:main", "query": "I wonder whether a dependency breaks the build on day 7?"}
+    first, second, *_ = post(alice, "enrich", asked, 200)["results"]
+    assert (first["content"], first["source_type"]) == (CAVEAT, "retrospective")
+    assert first["ranking_signals"]["source"] == 1
+    assert (second["content"], "source" in second["ranking_signals"]) == (CHATS[7], False)
+    answer = alice.client.post("/api/v1/search", asked, format="json").json()["results"]
+    assert answer[0]["content"] == CHATS[7]
+
+
+def test_nothing_is_told_of_a_question_that_has_to_do_with_nothing(alice):
+    EmbeddingModel.objects.update(floor=0.4)
+    post(alice, "retrospectives", {"namespace": "acme:main", "insights": [CAVEAT]})
+    assert post(alice, "enrich", {"namespace": "acme:main", "query": "thanks!"}, 200)["results"] == []

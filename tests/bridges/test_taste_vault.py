@@ -2,7 +2,7 @@
 
 import pytest
 
-from memories.models import Fragment
+from memories.models import EmbeddingModel, Fragment
 
 URL = "/api/v1/bridges/taste-vault"
 NODE = {"id": "n-1", "content": "Prefer small modules over clever ones.", "confidence": 0.8, "tags": ["style"]}
@@ -81,3 +81,16 @@ def test_a_pattern_told_again_by_a_weaker_source_changes_nothing(alice):
     post(alice, "patterns", {**weak, "node": {**NODE, "content": "Prefer emacs."}}, 403)
     kept = alice.client.get(f"/api/v1/fragments/{first['id']}").json()
     assert (kept["content"], kept["provenance"]["source"]) == (NODE["content"], "user_explicit")
+
+
+def test_patterns_stand_first_among_what_fits_the_context(alice):
+    EmbeddingModel.objects.update(floor=0.1)
+    post(alice, "patterns", PATTERN)
+    post(alice, "patterns", {**PATTERN, "node": {**NODE, "id": "n-2", "content": "Herons nest early in wet years."}})
+    chats = [f"How large should modules be, and how small, on day {n}?" for n in range(60)]
+    kept = {"namespace": "acme:main", "messages": [{"role": "user", "content": text} for text in chats]}
+    assert alice.client.post("/api/v1/ingest", kept, format="json").status_code == 201
+    asked = {"namespace": "acme:main", "context": chats[7], "limit": 3}
+    found = post(alice, "supplement", asked, 200)["results"]
+    assert [row["content"] for row in found[:2]] == [NODE["content"], chats[7]]
+    assert len(found) == 3

@@ -11,13 +11,14 @@ WARMING = 10  # turns that are stored, aside, and questions that are asked, befo
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What was said, where in its conversation, and when; `at` in ISO 8601, in UTC."""
+    """What was said, where in its conversation, when (`at`, in ISO 8601, in UTC), and by whom (`role`), where known."""
 
     id: str
     text: str
     session: str
     sequence: int
     at: str | None
+    role: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,7 @@ class Mem0:
         self._memory.embedding_model = Embeddings(self._encoder)
 
     def add(self, place: str, turns: Sequence[Turn]) -> None:
-        messages = [{"role": "user", "content": turn.text} for turn in turns]
+        messages = [{"role": turn.role or "user", "content": turn.text} for turn in turns]
         kept = self._memory.add(messages, user_id=place, infer=False)["results"]
         self._turns |= {row["id"]: turn.id for row, turn in zip(kept, turns, strict=True)}
 

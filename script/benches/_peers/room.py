@@ -15,7 +15,7 @@ from memories import access, ingest, retrieval
 from memories.access import keys
 from memories.providers import active_model
 from script.benches._peers.measuring import Job, Turn
-from script.benches._peers.server import project_of
+from script.benches._peers.server import ROLE_SOURCE, project_of
 
 
 class Room:
@@ -37,6 +37,7 @@ class Room:
                 conversation_id=turn.session,
                 sequence=turn.sequence,
                 event_at=parse_datetime(turn.at) if turn.at else None,
+                source=ROLE_SOURCE.get(turn.role),
             )
             for turn in turns
         ]

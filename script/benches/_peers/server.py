@@ -13,6 +13,8 @@ import httpx2
 from script.benches._peers.measuring import Job, Turn
 from script.benches._serving import manage, serving
 
+# As `/ingest` would have it, which takes whole messages and splits them itself.
+ROLE_SOURCE = {"user": "user_implicit", "assistant": "inference"}
 SPENT = re.compile(r"^novamem_embedding_seconds_sum\{[^}]*\} (\S+)$", re.MULTILINE)
 
 
@@ -34,6 +36,7 @@ class Server:
                 "conversation_id": turn.session,
                 "sequence": turn.sequence,
                 "event_at": turn.at,
+                **({"provenance": {"source": ROLE_SOURCE[turn.role]}} if turn.role else {}),
             }
             for turn in turns
         ]
