@@ -19,6 +19,7 @@ from django.utils import timezone
 
 from memories import access, jobs, upkeep
 from memories.models import EmbeddingModel, Membership, Project
+from memories.recall_checks import RecallLost
 
 for model in (get_user_model(), Group):
     admin.site.unregister(model)
@@ -85,7 +86,7 @@ class EmbeddingModelAdmin(ReadOnly):
 
     list_display = ("name", "provider", "dim", "state", "created_at")
     list_filter = ("state", "provider")
-    actions = ("backfill", "activate", "retire")
+    actions = ("backfill", "activate", "activate_with_loss", "retire")
 
     def has_operate_permission(self, request: HttpRequest) -> bool:
         """Superusers: models are the installation's."""
@@ -101,6 +102,12 @@ class EmbeddingModelAdmin(ReadOnly):
         """Refused while vectors are missing."""
         self._each(request, rows, lambda row: jobs.activate_model(row, force=False, now=timezone.now()))
 
+    @admin.action(description="Switch all questions to it, although recall checks would fail", permissions=["operate"])
+    def activate_with_loss(self, request: HttpRequest, rows: "QuerySet[EmbeddingModel]") -> None:
+        """Refused while vectors are missing."""
+        options: dict[str, Any] = {"force": False, "accept_recall_loss": True}
+        self._each(request, rows, lambda row: jobs.activate_model(row, **options, now=timezone.now()))
+
     @admin.action(description="End it and drop its vectors", permissions=["operate"])
     def retire(self, request: HttpRequest, rows: "QuerySet[EmbeddingModel]") -> None:
         """Refused for the active one."""
@@ -113,7 +120,7 @@ class EmbeddingModelAdmin(ReadOnly):
             try:
                 act(row)
                 self.log_change(request, row, request.POST.get("action", ""))
-            except (upkeep.model_registry.UnfitState, upkeep.model_registry.VectorsMissing) as error:
+            except (upkeep.model_registry.UnfitState, upkeep.model_registry.VectorsMissing, RecallLost) as error:
                 self.message_user(request, f"{row.name}: {error}.", messages.ERROR)
 
 

@@ -13,10 +13,22 @@ from django.db import IntegrityError, transaction
 from django.db.models import Q
 from kombu.exceptions import OperationalError as BrokerAway
 
-from memories import access, agent_tasks, backups, erasure, governance, namespaces, operations, packs, upkeep
+from memories import (
+    access,
+    agent_tasks,
+    backups,
+    erasure,
+    governance,
+    namespaces,
+    operations,
+    packs,
+    recall_checks,
+    upkeep,
+)
 from memories.access import Principal
 from memories.errors import NovaError
 from memories.models import Connected, EmbeddingModel, Namespace, Operation, Project
+from memories.models.enums import ModelState, RecallCause
 from memories.operations import BadOptions, OperationKind, Options, Progress
 
 log = structlog.get_logger(__name__)
@@ -77,6 +89,7 @@ KINDS: Mapping[str, OperationKind] = {
     "propose": OperationKind(governance.propose_way_out, governance.check_impasse, one_namespace=True, own_door=True),
     "evolve": OperationKind(governance.find_contradictions, governance.check_evolving, one_namespace=True),
     "pack": OperationKind(packs.write, packs.check, one_namespace=True),
+    "recall": OperationKind(recall_checks.run, recall_checks.check_options, own_door=True),
     # Of the whole project, for the operation would go with its namespace.
     "delete": OperationKind(
         namespaces.delete_namespace,
@@ -256,11 +269,30 @@ def fill_model(model: EmbeddingModel, *, now: datetime.datetime) -> list[Operati
     return _start_in_every_project("backfill", model, now=now)
 
 
-def activate_model(model: EmbeddingModel, *, force: bool, now: datetime.datetime) -> EmbeddingModel:
-    """Make it the model of questions; forced, what is missing follows. Raise VectorsMissing, UnfitState."""
+def switch_model(model: EmbeddingModel, *, accept_recall_loss: bool = False, now: datetime.datetime) -> EmbeddingModel:
+    """Make it the model of questions, once the recall checks of all projects were asked by it.
+
+    Raise RecallLost, UnfitState.
+    """
+    guards = []
+    if model.state != ModelState.ACTIVE:
+        everybody = [access.system_principal(one) for one in Project.objects.order_by("name")]
+        guards = recall_checks.whole_project(everybody, cause=RecallCause.MODEL, model=model, now=now)
+    if (lost := [check for guard in guards for check in guard.lost]) and not accept_recall_loss:
+        raise recall_checks.RecallLost(lost)
+    row = upkeep.model_registry.activate(model.id)
+    for guard in guards:
+        guard.keep()
+    return row
+
+
+def activate_model(
+    model: EmbeddingModel, *, force: bool, accept_recall_loss: bool = False, now: datetime.datetime
+) -> EmbeddingModel:
+    """Make it the model of questions; forced, what is missing follows. Raise VectorsMissing, RecallLost, UnfitState."""
     if not force:
         upkeep.model_registry.check_complete(model)
-    row = upkeep.model_registry.activate(model.id)
+    row = switch_model(model, accept_recall_loss=accept_recall_loss, now=now)
     if force:
         _start_in_every_project("backfill", row, now=now)
     return row

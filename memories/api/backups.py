@@ -20,11 +20,12 @@ from memories.api.operations import rows_of
 from memories.api.pagination import page_of, paged
 from memories.models import Backup, Namespace
 from memories.models.enums import BackupOrigin, ExportPolicy
+from memories.operations import ACCEPT
 from memories.rest.authentication import principal_of
 from memories.rest.fields import Flag, Id, Strict, Text, validated
 from memories.rest.fragments import IDEMPOTENCY
 from memories.rest.inputs import namespace_form
-from memories.rest.operations import OperationAnswer, require_all, started_answer
+from memories.rest.operations import ACCEPT_HELP, OperationAnswer, require_all, started_answer
 from memories.rest.parsers import StrictJSONParser, UnlabelledJSONParser
 
 
@@ -107,6 +108,7 @@ class RestoreInput(Strict):
     trust_signer = Text(required=False, help_text="A signer that has to be believed here: only the operator adds one.")
     allow_version = Flag(default=False)
     plan_id = Id(required=False, help_text="Of a dry run: do what it said, or nothing.")
+    accept_recall_loss = Flag(default=False, help_text=ACCEPT_HELP)
 
 
 class UploadInput(Strict):
@@ -116,6 +118,7 @@ class UploadInput(Strict):
     dry_run = serializers.BooleanField(default=False)
     trust_signer = Text(required=False)
     allow_version = serializers.BooleanField(default=False)
+    accept_recall_loss = serializers.BooleanField(default=False, help_text=ACCEPT_HELP)
 
 
 class RestoreAnswer(OperationAnswer):
@@ -320,6 +323,6 @@ class RestoresView(Admin):
     @staticmethod
     def _start(request: Request, backup_id: uuid.UUID, values: dict[str, Any]) -> Response:
         options: dict[str, Any] = {"backup_id": str(backup_id)}
-        options |= {name: values[name] for name in ("trust_signer", "allow_version") if values.get(name)}
+        options |= {name: values[name] for name in ("trust_signer", "allow_version", ACCEPT) if values.get(name)}
         options |= {"plan_id": str(values["plan_id"])} if values.get("plan_id") else {}
         return started_answer(request, kind="restore", namespace=None, options=options, dry_run=values["dry_run"])

@@ -13,12 +13,13 @@ from memories import access, jobs, namespaces
 from memories.access import NotFound
 from memories.erasure import CountDiffers
 from memories.models import Project
+from memories.operations import ACCEPT
 from memories.rest.authentication import principal_of
 from memories.rest.fields import Flag, Id, Strict, Text, Whole, validated
 from memories.rest.fragments import IDEMPOTENCY
 from memories.rest.idempotency import IdempotentAnswer, answer_once
 from memories.rest.inputs import namespace_form
-from memories.rest.operations import OperationAnswer, of_all_users, place_of, started_answer
+from memories.rest.operations import ACCEPT_HELP, OperationAnswer, of_all_users, place_of, started_answer
 
 
 class ForkInput(Strict):
@@ -33,6 +34,7 @@ class MergeInput(Strict):
     target = Text(validators=[namespace_form])
     dry_run = Flag(default=False)
     plan_id = Id(required=False, help_text="Of a dry run: do what it said, or nothing.")
+    accept_recall_loss = Flag(default=False, help_text=ACCEPT_HELP)
 
 
 class DeleteInput(Strict):
@@ -82,7 +84,11 @@ class MergeView(APIView):
         `dry_run` only plans; `plan_id` applies that plan.
         """
         values = validated(MergeInput, request.data)
-        options = {"source": name, **({"plan_id": str(values["plan_id"])} if "plan_id" in values else {})}
+        options: dict[str, Any] = {
+            "source": name,
+            **({"plan_id": str(values["plan_id"])} if "plan_id" in values else {}),
+        }
+        options |= {ACCEPT: True} if values[ACCEPT] else {}
         arguments = {"namespace": values["target"], "options": options, "dry_run": values["dry_run"]}
         return started_answer(request, kind="merge", **arguments)
 

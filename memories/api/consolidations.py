@@ -17,7 +17,7 @@ from memories.rest.authentication import principal_of
 from memories.rest.fields import AboutUser, AboutUserQuery, Flag, Id, Number, Text, Whole, validated
 from memories.rest.fragments import IDEMPOTENCY
 from memories.rest.inputs import namespace_form
-from memories.rest.operations import OperationAnswer, started_answer
+from memories.rest.operations import ACCEPT_HELP, OperationAnswer, started_answer
 
 KIND = "consolidate"
 
@@ -40,6 +40,7 @@ class ConsolidationInput(AboutUser):
     method = serializers.ChoiceField(["extractive", "llm"], required=False)
     max_memories = _number(Whole, "max_memories", allow_null=True, help_text="How many memories it may change.")
     plan_id = Id(required=False, allow_null=True, help_text="Apply this plan.")
+    accept_recall_loss = Flag(required=False, help_text=ACCEPT_HELP)
     confirm = Flag(required=False, help_text="Although the plan changes more than 100 memories and a fifth.")
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:

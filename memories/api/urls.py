@@ -38,6 +38,7 @@ from memories.api.overview import NamespacesView, StatsView
 from memories.api.packs import PackDownloadView, PacksView
 from memories.api.predicates import PredicatesView, PredicateView
 from memories.api.proposals import AcceptView, DismissView, ProposalStatsView, ProposalsView, ProposalUndoView
+from memories.api.recall_checks import RecallChecksView, RecallCheckView, RecallFileView, RecallRunsView
 from memories.api.rulings import RulingsView
 from memories.api.search import SearchBatchView, SearchView
 from memories.api.tasks import RecentTasksView, TasksView
@@ -75,6 +76,10 @@ urlpatterns = [
     path("conflicts/<uuid:conflict_id>", ConflictView.as_view()),
     path("conflicts/<uuid:conflict_id>/resolve", ResolveView.as_view()),
     path("conflicts/<uuid:conflict_id>/undo", UndoView.as_view()),
+    path("recall-checks", RecallChecksView.as_view()),
+    path("recall-checks/file", RecallFileView.as_view()),
+    path("recall-checks/<uuid:check_id>", RecallCheckView.as_view()),
+    path("recall-runs", RecallRunsView.as_view()),
     path("rulings", RulingsView.as_view()),
     path("forget", ForgetView.as_view()),
     path("erasures/lift", LiftView.as_view()),

@@ -13,7 +13,7 @@ from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django_htmx.http import HttpResponseClientRefresh
 
-from memories import access, backups, jobs, operations
+from memories import access, backups, jobs, operations, recall_checks
 from memories.access import NotFound, Principal
 from memories.console.auth import member
 from memories.console.errors import Refusal, run_action
@@ -24,6 +24,7 @@ from memories.console.timetable import times_of
 from memories.console.undo_strip import offer_undo
 from memories.models import Backup, Operation
 from memories.models.enums import ExportPolicy, OperationState, Verb
+from memories.operations import ACCEPT
 
 PROOFS = ("verify", "drill")
 BASES = 20  # the newest, from which an incremental one may go on
@@ -215,6 +216,7 @@ def restore(request: Any, backup_id: uuid.UUID) -> HttpResponse:
         return _restore_page(request, row, plan or _plan(principal, row, ""), refusal)
     assert plan is not None  # it was confirmed
     options = {**plan.operation.options, "plan_id": str(plan.operation.id)}
+    options |= {ACCEPT: True} if request.POST.get(ACCEPT) == "yes" else {}
     return _start_operation(request, "restore", options) or _restore_page(request, row, plan, request.refusal)
 
 
@@ -249,4 +251,6 @@ def _restore_page(request: Any, row: Backup, plan: ShownPlan | None, refusal: Re
     foreign = bool(row.signer) and row.signer not in backups.restoration.trusted_signers()
     context = {"row": row, "plan": plan, "waits": waits, "foreign": foreign, "refusal": refusal, "now": timezone.now()}
     context |= {"kept": request.POST, "may_trust": request.principal.is_operator}
+    with access.enter(request.principal, why="console"):
+        context["has_checks"] = recall_checks.checks_of(request.principal).exists()
     return render(request, f"console/restore.html{part}", context, status=409 if refusal else 200)

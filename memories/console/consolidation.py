@@ -20,6 +20,7 @@ from memories.console.plan_steps import noted, page_number
 from memories.console.timetable import times_of
 from memories.models import Namespace, Operation
 from memories.models.enums import Verb
+from memories.operations import ACCEPT
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -68,8 +69,10 @@ def apply(request: Any, operation_id: uuid.UUID) -> HttpResponse:
         options["leave_out"] = sorted(left)
     elif before := looked.options.get("leave_out"):
         options["leave_out"] = before
-    if request.POST.get("confirm") == "yes":
+    if request.POST.get("confirm") == "yes" or looked.options.get("confirm"):
         options["confirm"] = True
+    if request.POST.get(ACCEPT) == "yes":
+        options[ACCEPT] = True
     made, refusal = run_action(lambda: _start(principal, looked.namespace, options))
     return redirect_or_error(request, made.id if made else None, refusal, shows=operation_id, name="run")
 

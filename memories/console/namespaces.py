@@ -19,10 +19,12 @@ from memories.console.auth import member
 from memories.console.errors import Refusal, run_action
 from memories.console.merge_preview import MergeList, report_lists
 from memories.console.operations import id_of, place_of, rows_of
+from memories.console.recall_losses import lost_checks
 from memories.console.undo_strip import show_done
-from memories.models import Fragment, Namespace, Operation
+from memories.models import Fragment, Namespace, Operation, RecallCheck
 from memories.models.enums import OperationState, Verb
 from memories.models.namespace import FORM
+from memories.operations import ACCEPT
 
 FIRST = 5  # users of a namespace in the tree
 
@@ -134,6 +136,7 @@ class Look:
     operation: Operation
     lists: list[MergeList]
     run: Operation | None
+    lost: list[RecallCheck]
 
     @property
     def is_ready(self) -> bool:
@@ -155,7 +158,10 @@ def _load_preview(principal: Principal, source: str, target: Namespace, wanted: 
             raise NotFound("preview")
         if made is None:
             return None
-        return Look(made, report_lists(principal, made.report or {}), operations.runs_of(made).first())
+        report = made.report or {}
+        return Look(
+            made, report_lists(principal, report), operations.runs_of(made).first(), lost_checks(principal, report)
+        )
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -194,4 +200,6 @@ def _merged(request: Any, source: Namespace, target: Namespace, look: Look | Non
         request.refusal = Refusal("Nothing was merged", "Preview it first.")
         return None
     options["options"]["plan_id"] = str(look.operation.id)
+    if request.POST.get(ACCEPT) == "yes":
+        options["options"][ACCEPT] = True
     return _redirect(_start(request, **options))

@@ -23,9 +23,10 @@ from memories.console.errors import Refusal, run_action
 from memories.console.merge_preview import MergeList, report_lists
 from memories.console.pagination import page_of
 from memories.console.plan_steps import StepPage, left_out, page_number, steps_of
+from memories.console.recall_losses import lost_checks
 from memories.console.reports import ReportText, merge_lines, restore_told
 from memories.console.snippets import action_curl
-from memories.models import Namespace, Operation
+from memories.models import Namespace, Operation, RecallCheck
 from memories.models.enums import OperationState, Verb
 
 STALLED = datetime.timedelta(seconds=30)
@@ -47,6 +48,8 @@ class ShownOperation:
     run: Operation | None = None
     # What a merge did or would do, memory by memory.
     lists: Sequence[MergeList] = ()
+    # The recall checks that it lost, or would lose.
+    lost: Sequence[RecallCheck] = ()
 
     @property
     def is_open(self) -> bool:
@@ -155,6 +158,7 @@ def _curls(request: Any, shown: ShownOperation) -> list[tuple[str, str]]:
     if shown.offers & {"apply", "confirm"} and row.namespace:
         plan = {"namespace": row.namespace.name, "plan_id": str((row.report or {}).get("plan_id", row.id))}
         plan |= {"confirm": True} if "confirm" in shown.offers else {}
+        plan |= {"accept_recall_loss": True} if shown.lost else {}
         found.append(("Run this plan", action_curl(base, "/api/v1/consolidations", plan)))
     return found
 
@@ -172,10 +176,11 @@ def read(request: Any, operation_id: uuid.UUID, *, now: datetime.datetime) -> Sh
         stalled = row.state == OperationState.RUNNING and seen is not None and now - seen > STALLED
         run = _run_of(row)
         lists = report_lists(principal, row.report or {}, done=not row.dry_run) if row.kind == "merge" else []
+        lost = lost_checks(principal, row.report or {})
     told = _describe(principal, row)
     lines = [] if told else _lines(row)
     offers = _offers(principal, row, is_used=run is not None)
-    return ShownOperation(row, lines, steps, offers, stalled, _log(row), told, run, lists)
+    return ShownOperation(row, lines, steps, offers, stalled, _log(row), told, run, lists, lost)
 
 
 def _run_of(row: Operation) -> Operation | None:
@@ -229,7 +234,8 @@ def _offers(principal: Principal, row: Operation, *, is_used: bool) -> frozenset
     offered = {
         "cancel": row.state in operations.OPEN and not row.cancel_requested,
         "apply": row.kind == CONSOLIDATE and row.dry_run and ended_well and bool(planned) and not is_used,
-        "confirm": (row.error or {}).get("code") == "needs_confirmation"
+        "confirm": row.kind == CONSOLIDATE
+        and (row.error or {}).get("code") in ("needs_confirmation", "recall_lost")
         and bool(report.get("plan_id"))
         and not is_used,
         "undo": did and bool(kind and kind.undo),

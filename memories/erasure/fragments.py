@@ -22,6 +22,7 @@ from memories.models import (
     LlmCall,
     Namespace,
     Proposal,
+    RecallCheck,
     Receipt,
     RepeatedRequest,
     Tombstone,
@@ -136,7 +137,9 @@ def _erase(
     )
     # Whoever brings one of them back holds its tombstone: either it is here by now, or it stays away.
     list(tombstones.select_for_update(of=("self",)).order_by("id").values_list("id"))
-    Erasure.objects.remember(project_id, ids, authority=authority, texts=list(copies.texts(ids)), everywhere=everywhere)
+    left = list(copies.texts(ids))
+    Erasure.objects.remember(project_id, ids, authority=authority, texts=left, everywhere=everywhere)
+    RecallCheck.objects.forget(project_id, ids, texts=[text for _, text in left])
     RepeatedRequest.objects.filter(project_id=project_id, fragment_ids__overlap=ids).delete()
     Proposal.objects.within(project_id).filter(about__overlap=ids).delete()
     LlmCall.objects.within(project_id).filter(fragments__overlap=ids).delete()

@@ -18,6 +18,7 @@ from memories.models.namespace import BadUser, parts_of, scope_name, user_of
 
 # What each command takes that is about one namespace.
 OfUser = Annotated[str, Option("--user", help="Of this user of the namespace: the person behind the agent.")]
+AcceptLoss = Annotated[bool, Option("--accept-recall-loss", help="Although recall checks would fail afterwards.")]
 
 
 def scope_named(name: str, user: str = "") -> str:

@@ -29,6 +29,7 @@ from memories.models.limits import LoginEvent, RateBudget, Seat
 from memories.models.namespace import Namespace
 from memories.models.operation import Heartbeat, Operation, Receipt, RepeatedRequest, Seal
 from memories.models.project import AccountEvent, Membership, Owner, Project
+from memories.models.recall import RecallCheck, RecallRun
 from memories.models.scoring import days_between, decayed
 from memories.models.search import (
     DocumentFrequency,
@@ -93,6 +94,8 @@ __all__ = [
     "Project",
     "Proposal",
     "RateBudget",
+    "RecallCheck",
+    "RecallRun",
     "Receipt",
     "RepeatedRequest",
     "Revision",

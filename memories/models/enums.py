@@ -253,3 +253,21 @@ class TaskStatus(TextChoices):
     ACTIVE = "active"
     COMPLETED = "completed"
     FAILED = "failed"
+
+
+class Expectation(TextChoices):
+    """What a recall check expects among the answers: a memory by its id, words of a text, or a claim's value."""
+
+    MEMORY = "memory"
+    TEXT = "text"
+    VALUE = "value"
+
+
+class RecallCause(TextChoices):
+    """Why recall checks were asked."""
+
+    ASKED = "asked"
+    CONSOLIDATION = "consolidation"
+    MERGE = "merge"
+    MODEL = "model"
+    RESTORE = "restore"

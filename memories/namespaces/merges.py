@@ -11,6 +11,7 @@ from conflicts.public import lock_namespace
 from memories import access, failpoints, upkeep
 from memories.access import NotFound, Principal
 from memories.models import EmbeddingModel, Namespace, Operation, Origin
+from memories.models.enums import RecallCause
 from memories.models.namespace import is_written, scope_name
 from memories.models.sql import execute, fetch
 from memories.namespaces.copies import CopyRoute
@@ -27,15 +28,18 @@ from memories.namespaces.sync import (
     sync_details,
 )
 from memories.operations import (
+    ACCEPT,
     BadOptions,
     Options,
     PlanChanged,
     Progress,
+    check_accepted,
     check_plan_id,
     plan_of,
     refuse_unfit_plan,
 )
 from memories.providers import active_model
+from memories.recall_checks import RecallGuard
 
 MOST_NAMED = 1_000
 ADDED = ("counts", "skipped_because")
@@ -48,9 +52,10 @@ class _OnlyLooked(Exception):
 def check_merge(options: Options) -> None:
     """Raise BadOptions unless they name a source."""
     source = options.get("source")
-    if set(options) - {"plan_id"} != {"source"} or not isinstance(source, str) or not is_written(source):
+    if set(options) - {"plan_id", ACCEPT} != {"source"} or not isinstance(source, str) or not is_written(source):
         raise BadOptions("source", "Name the branch that is merged: project:branch.")
     check_plan_id(options)
+    check_accepted(options)
 
 
 def refuse_unfit_merge(operation: Operation) -> None:
@@ -76,7 +81,8 @@ def permit_merge(principal: Principal, operation: Operation) -> None:
 def merge(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
     """Merge `options.source` into the operation's namespace; a dry run does the same and takes it back.
 
-    Begun again after it was applied it has nothing to do. Raise NotFound, PlanChanged, NoPlan; nothing is merged then.
+    Begun again after it was applied it has nothing to do. Raise NotFound, PlanChanged, NoPlan, RecallLost; nothing is
+    merged then.
     """
     if operation.cursor:
         return dict(operation.cursor)
@@ -84,6 +90,14 @@ def merge(principal: Principal, operation: Operation, progress: Progress) -> dic
     assert target is not None  # the kind asks for one
     model, now = active_model(), operation.created_at
     text: dict[str, Any] = {}
+    recall = RecallGuard.around(
+        principal,
+        [target],
+        cause=RecallCause.MERGE,
+        now=operation.started_at or now,
+        namespace=target,
+        operation_id=operation.id,
+    )
     with progress.alive(), access.enter(principal, why="merge"):
         source = Namespace.objects.within(target.project_id).named([operation.options["source"]]).first()
         if source is None:
@@ -94,9 +108,11 @@ def merge(principal: Principal, operation: Operation, progress: Progress) -> dic
                     text = _combine_reports(text, _applied(way, operation, progress, model=model, now=now))
                 _refuse_changed(operation, text)
                 if operation.dry_run:
+                    recall.look()
                     raise _OnlyLooked
+                text |= recall.settle(accept=operation.options.get(ACCEPT, False), progress=progress)
         except _OnlyLooked:
-            return text
+            return {**text, **recall.told()}
         progress.save(stage="applied", done=1, total=1, cursor=text)
         failpoints.reach("branches.merge.applied")
     failpoints.reach("branches.merge.committed")

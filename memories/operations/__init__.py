@@ -3,9 +3,11 @@
 from memories.operations.kinds import BadOptions, OperationKind, Options
 from memories.operations.leases import OPEN, LeaseLost, NotOpen, cancel, claim, start, starter, stranded_operations
 from memories.operations.plans import (
+    ACCEPT,
     NoPlan,
     PlanChanged,
     PlanUsed,
+    check_accepted,
     check_plan_id,
     plan_of,
     refuse_unfit_plan,
@@ -14,6 +16,7 @@ from memories.operations.plans import (
 from memories.operations.runner import Cancelled, Progress, error_code_of, run
 
 __all__ = [
+    "ACCEPT",
     "OPEN",
     "BadOptions",
     "Cancelled",
@@ -27,6 +30,7 @@ __all__ = [
     "Progress",
     "cancel",
     "check_plan_id",
+    "check_accepted",
     "claim",
     "error_code_of",
     "plan_of",

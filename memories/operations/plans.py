@@ -13,6 +13,9 @@ from memories.operations.kinds import BadOptions, Options
 from memories.operations.leases import OPEN
 
 PLAN = "plan_id"
+# Although recall checks would fail afterwards.
+ACCEPT = "accept_recall_loss"
+BESIDE = (PLAN, ACCEPT)  # what a run says beside what its plan was asked
 
 
 class NoPlan(NotFound):
@@ -52,10 +55,19 @@ def plan_of(operation: Operation) -> Operation | None:
         id=operation.options[PLAN], dry_run=True, state=OperationState.SUCCEEDED
     )
     found: Operation | None = rows.filter(kind=operation.kind, namespace=operation.namespace_id).first()
-    same = {name: value for name, value in operation.options.items() if name != PLAN}
-    if found is None or found.options != same:
+    if found is None or _asked(found) != _asked(operation):
         raise NoPlan("there is no such plan of this any more")
     return found
+
+
+def _asked(operation: Operation) -> dict[str, Any]:
+    return {name: value for name, value in operation.options.items() if name not in BESIDE}
+
+
+def check_accepted(options: Options) -> None:
+    """Raise BadOptions unless `accept_recall_loss` is a truth value, or left out."""
+    if not isinstance(options.get(ACCEPT, False), bool):
+        raise BadOptions(ACCEPT, "Give true or false.")
 
 
 def runs_of(plan: Operation) -> QuerySet[Any]:

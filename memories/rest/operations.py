@@ -16,6 +16,8 @@ from memories.operations import BadOptions
 from memories.rest.authentication import principal_of
 from memories.rest.idempotency import IdempotentAnswer, answer_once
 
+ACCEPT_HELP = "Although recall checks would fail afterwards."
+
 
 class OperationAnswer(serializers.Serializer[Any]):
     """A long job."""

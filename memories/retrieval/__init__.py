@@ -3,7 +3,7 @@
 from memories.retrieval import context
 from memories.retrieval.candidate_search import indexed
 from memories.retrieval.indexes import analyze, drop_strays, maintain_indexes
-from memories.retrieval.pipeline import find, search
+from memories.retrieval.pipeline import UnderstoodQuestion, answer, find, prepare_question, search
 from memories.retrieval.questions import Filters, Hit, Question, Results, Spoken, plain
 from memories.retrieval.ranking import BALANCED, PROFILES
 from memories.retrieval.scope import reads_whole_project
@@ -13,6 +13,7 @@ from memories.retrieval.trace import Stage
 
 __all__ = [
     "analyze",
+    "answer",
     "BALANCED",
     "context",
     "drop_strays",
@@ -23,6 +24,7 @@ __all__ = [
     "maintain_indexes",
     "refresh_statistics",
     "plain",
+    "prepare_question",
     "PROFILES",
     "Question",
     "reads_whole_project",
@@ -31,4 +33,5 @@ __all__ = [
     "search",
     "Spoken",
     "Stage",
+    "UnderstoodQuestion",
 ]

@@ -70,12 +70,15 @@ def find(principal: Principal, question: Question, *, now: datetime.datetime) ->
     return answer(principal, prepare_question(principal, question, now=now), now=now)
 
 
-def prepare_question(principal: Principal, question: Question, *, now: datetime.datetime) -> UnderstoodQuestion:
+def prepare_question(
+    principal: Principal, question: Question, *, now: datetime.datetime, model: EmbeddingModel | None = None
+) -> UnderstoodQuestion:
     """Read, embed and rerank, before the transaction in which the question is answered.
 
-    Raise NoSuchModel, NotPermitted; with a reranker NotFound, too.
+    With a `model` by that one, although it is not ready for everybody's questions. Raise NoSuchModel, NotPermitted;
+    with a reranker NotFound, too.
     """
-    asked, reranker = _understood(principal, question, now=now), current_reranker()
+    asked, reranker = _understood(principal, question, model, now=now), current_reranker()
     if not reranker or not question.rerank or "relevance" not in _profile(question).needs:
         return asked
     took, pool = dict(asked.took), max(asked.pool, settings.RERANKER_DEPTH)
@@ -98,13 +101,15 @@ def _most_relevant(principal: Principal, question: UnderstoodQuestion, *, now: d
     return _search(principal, replace(question, question=wanted), now=now).hits
 
 
-def _understood(principal: Principal, question: Question, *, now: datetime.datetime) -> UnderstoodQuestion:
+def _understood(
+    principal: Principal, question: Question, model: EmbeddingModel | None, *, now: datetime.datetime
+) -> UnderstoodQuestion:
     principal.require("read")
     took: dict[str, float] = {}
     with _timed(took, "read"):
         cues = extract_cues(question.query, now=now)
     with _timed(took, "embed"):
-        model = model_named(question.model) if question.model else active_model()
+        model = model or (model_named(question.model) if question.model else active_model())
         vector, impersonal = _vectors(question.query, cues, model)
     pool = max(POOL, 3 * question.top_k)
     return UnderstoodQuestion(question, cues, model, vector, impersonal, took, pool)

@@ -60,6 +60,8 @@ ICONS = {
     "advisory_only": "eye",
     "skipped_no_reduction_client": "forward",
     "llm_returned_null": "minus-circle",
+    "passed": "check-circle",
+    "never run": "question-mark-circle",
     "accepted": "check",
     "dismissed": "x-mark",
 }

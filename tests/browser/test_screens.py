@@ -122,6 +122,7 @@ def test_upkeep(at_memories, page, stage, told):
         f"/consolidation/{done.id}/",
         "/operations/",
         "/tombstones/",
+        "/recall/",
     ):
         page.goto(stage.url + path)
         assert_fine(page)

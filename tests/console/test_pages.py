@@ -24,6 +24,7 @@ PAGES = {
     "/backups/": 28,
     "/namespaces/": 20,
     "/namespaces/acme:main/merge/": 25,
+    "/recall/": 26,
     "/tombstones/": 16,
     "/operations/": 15,
     "/audit/": 28,

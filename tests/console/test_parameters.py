@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from memories import access, jobs
 from memories.console import urls
-from memories.models import ApiKey, Backup, Fragment, Operation, Proposal, SavedView, Tombstone
+from memories.models import ApiKey, Backup, Fragment, Operation, Proposal, RecallCheck, SavedView, Tombstone
 from memories.models.enums import CopyReason, EvictionReason
 from memories.rest.users import address_of
 from memories.upkeep.lifecycle.removal import Cause, remove_fragments
@@ -59,6 +59,8 @@ ASKED = {
     "operation": "page",
     "operations": "state days cursor",
     "schedule": "",
+    "recall": "",
+    "recall-export": "",
     "tombstones": "topic cursor",
 }
 FOUND = {"project"} | {name for names in ASKED.values() for name in names.split()}
@@ -78,6 +80,8 @@ def world(adam, challenge, contradict, principal, store):
     post(adam, "/memories/views/", name="mine", query="q=otter")
     post(adam, "/consolidation/", namespace="acme:main")
     post(adam, "/backups/", policy="full")
+    check = {"namespace": "acme:main", "question": "Was an otter seen?", "expects": "text", "expected": "otter"}
+    post(adam, "/recall/keep/", **check)
     with access.enter(principal, why="test"):
         queued = list(Operation.objects.values_list("id", flat=True))
     for operation_id in queued:
@@ -85,6 +89,7 @@ def world(adam, challenge, contradict, principal, store):
     with access.enter(principal, why="test"):
         which = {
             "fragment_id": row.id,
+            "check_id": RecallCheck.objects.get().id,
             "view_id": SavedView.objects.get().id,
             "conflict_id": conflict.id,
             "proposal_id": Proposal.objects.get().id,
@@ -156,7 +161,21 @@ def _forms(conflict, proposal, revisions):
         ],
         "end-key": [{"confirm": "no"}],
         "consolidation": [{"namespace": "acme:main"}],
-        "apply": [{"confirm": "no", "shown": "1", "step": "1"}],
+        "apply": [{"confirm": "no", "accept_recall_loss": "no", "shown": "1", "step": "1"}],
+        "recall-run": [{}],
+        "recall-keep": [
+            {
+                "namespace": "acme:main",
+                "question": "Who was seen?",
+                "expects": "text",
+                "expected": "otter",
+                "top_k": "5",
+                "name": "otter",
+                "note": "here",
+            }
+        ],
+        "recall-load": [{"file": "x"}],
+        "recall-delete": [{}],
         "ticks": [{"page": "1", "shown": "1", "step": "1"}],
         "schedule": [{"every": "1", "period": "days", "enabled": "no"}],
         "cancel": [{}],

@@ -37,10 +37,11 @@ from memories.backups.restoration import (
 )
 from memories.backups.restoration import plan as restore_plan
 from memories.errors import NovaError
-from memories.models import Backup, Fragment, Operation
-from memories.models.enums import BackupOrigin
+from memories.models import Backup, Fragment, Namespace, Operation
+from memories.models.enums import BackupOrigin, RecallCause
 from memories.models.sql import execute, fetch
-from memories.operations import BadOptions, Options, Progress, check_plan_id, starter
+from memories.operations import ACCEPT, BadOptions, Options, Progress, check_accepted, check_plan_id, starter
+from memories.recall_checks import RecallGuard
 
 
 class Erase(Protocol):
@@ -53,7 +54,7 @@ class Erase(Protocol):
         ...
 
 
-OPTIONS = {"backup_id", "trust_signer", "allow_version", "plan_id"}
+OPTIONS = {"backup_id", "trust_signer", "allow_version", "plan_id", ACCEPT}
 
 
 class WrongProject(NovaError):
@@ -84,6 +85,7 @@ def check_restore(options: Options) -> None:
     if not isinstance(options.get("allow_version", False), bool):
         raise BadOptions("allow_version", "Give true or false.")
     check_plan_id(options)
+    check_accepted(options)
 
 
 def permit_restore(principal: Principal, operation: Operation) -> None:
@@ -267,7 +269,10 @@ def apply(
     erase: Erase,
     now: datetime.datetime,
 ) -> dict[str, Any]:
-    """Write it: what belongs to the project first, then one namespace after the other, each in one transaction."""
+    """Write it: what belongs to the project first, then one namespace after the other, each in one transaction.
+
+    Raise RecallLost for the first namespace by which a recall check would be lost; those before it are done.
+    """
     with access.enter(principal, why="restore"):
         if not read.foreign:
             fingerprint_keys.adopt_salt(principal, read.manifest, read.left_out)
@@ -282,8 +287,10 @@ def apply(
     for done, (name, there) in enumerate(read.ids):
         with progress.alive():
             progress.note(stage=f"applying {name}"[:64], done=done, total=len(read.ids))
+            recall = _recall_guard(principal, name, progress.operation, now=now)
             with access.enter(principal, why="restore"):
                 told = _apply(principal, read, name, there, now=now)
+                told |= recall.settle(accept=progress.operation.options.get(ACCEPT, False), progress=progress)
                 failpoints.reach("restore.applied")
             parts[name] = told
             progress.report = {**report, **restore_plan.summarise_counts(parts)}
@@ -295,6 +302,19 @@ def apply(
             lock_namespace(here)
             auxiliary_tables.insert_origins(principal.project_id, there=there, here=here)
     return parts
+
+
+def _recall_guard(principal: Principal, name: str, operation: Operation, *, now: datetime.datetime) -> RecallGuard:
+    with access.enter(principal, why="restore"):
+        namespace = Namespace.objects.within(principal.project_id).named([name]).first()
+    return RecallGuard.around(
+        principal,
+        [namespace] if namespace else [],
+        cause=RecallCause.RESTORE,
+        now=now,
+        namespace=namespace,
+        operation_id=operation.id,
+    )
 
 
 FORGOTTEN = """SELECT f.id, f.namespace_id, e.authority FROM staged_forgotten e JOIN (

@@ -13,6 +13,7 @@ from typer import Option
 from memories import access, jobs, upkeep
 from memories.access import NotFound, Principal
 from memories.management.operation_commands import (
+    AcceptLoss,
     OfUser,
     describe_operation,
     format_table,
@@ -23,7 +24,7 @@ from memories.management.operation_commands import (
 )
 from memories.models import Namespace, Operation, Project
 from memories.models.enums import OperationState
-from memories.operations import BadOptions
+from memories.operations import ACCEPT, BadOptions
 
 
 class Command(TyperCommand):
@@ -39,6 +40,7 @@ class Command(TyperCommand):
         dry_run: Annotated[bool, Option("--dry-run", help="Only plan.")] = False,
         plan: Annotated[str, Option(help="Apply this plan (an operation's id).")] = "",
         confirm: Annotated[bool, Option("--confirm", help="Although the plan changes much.")] = False,
+        accept_recall_loss: AcceptLoss = False,
         undo: Annotated[str, Option(help="Take this run back (an operation's id).")] = "",
         report: Annotated[bool, Option("--report", help="Print each run's report, line by line.")] = False,
         as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
@@ -47,7 +49,7 @@ class Command(TyperCommand):
         if undo:
             ended = [self._undo(undo)]
         else:
-            options = {"plan_id": plan or None, "confirm": confirm or None}
+            options = {"plan_id": plan or None, "confirm": confirm or None, ACCEPT: accept_recall_loss or None}
             given = {name: value for name, value in options.items() if value is not None}
             ended = [
                 self._run(principal, place, given, dry_run)

@@ -12,8 +12,10 @@ from typer import Argument, Option
 
 from memories import access, jobs, upkeep
 from memories.access import NotFound
+from memories.management.operation_commands import AcceptLoss
 from memories.models import EmbeddingModel, Project
 from memories.providers import EmbeddingFailed, active_model
+from memories.recall_checks import RecallLost
 
 Questions = list[str] | None
 Name = Annotated[str, Argument(help="The model's name.")]
@@ -25,6 +27,7 @@ REFUSALS = (
     upkeep.model_registry.VectorsMissing,
     EmbeddingFailed,
     NotFound,
+    RecallLost,
 )
 
 
@@ -102,11 +105,13 @@ class Command(TyperCommand):
         self,
         name: Name,
         force: Annotated[bool, Option("--force", help="Although vectors are missing; they follow.")] = False,
+        accept_recall_loss: AcceptLoss = False,
         as_json: AsJson = False,
     ) -> None:
         """Makes it the model of questions; the former one stays ready to be switched back to."""
         row = _model(name)
-        self._print_row(_tried(lambda: jobs.activate_model(row, force=force, now=timezone.now())), as_json=as_json)
+        options: dict[str, Any] = {"force": force, "accept_recall_loss": accept_recall_loss, "now": timezone.now()}
+        self._print_row(_tried(lambda: jobs.activate_model(row, **options)), as_json=as_json)
 
     @command()
     def retire(self, name: Name, as_json: AsJson = False) -> None:

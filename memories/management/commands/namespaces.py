@@ -16,11 +16,11 @@ from typer import Argument, Option
 from memories import access, jobs, namespaces
 from memories.access import NotFound, Principal
 from memories.management.job_runner import projects_named
-from memories.management.operation_commands import describe_operation, namespace_named, run_with_progress
+from memories.management.operation_commands import AcceptLoss, describe_operation, namespace_named, run_with_progress
 from memories.models import Fragment, Namespace, Operation
 from memories.models.enums import OperationState
 from memories.namespaces import BranchTaken
-from memories.operations import BadOptions
+from memories.operations import ACCEPT, BadOptions
 
 Name = Annotated[str, Argument(help="The namespace: project:agent.")]
 Target = Annotated[str, Argument(help="The other namespace: project:agent.")]
@@ -70,11 +70,13 @@ class Command(TyperCommand):
         name: Name,
         target: Target,
         dry_run: Annotated[bool, Option("--dry-run", help="Only tell what it would do.")] = False,
+        accept_recall_loss: AcceptLoss = False,
         as_json: Json = False,
     ) -> None:
         """Replays what a branch wrote through the gate of another namespace; `operations undo` takes it back."""
         principal, place = namespace_named(target)
-        self._run(principal, "merge", place, {"source": name}, dry_run=dry_run, as_json=as_json)
+        options = {"source": name, **({ACCEPT: True} if accept_recall_loss else {})}
+        self._run(principal, "merge", place, options, dry_run=dry_run, as_json=as_json)
 
     @command()
     def delete(

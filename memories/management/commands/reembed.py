@@ -11,10 +11,12 @@ from rich.progress import Progress
 from typer import Option
 
 from memories import access, jobs, upkeep
+from memories.management.operation_commands import AcceptLoss
 from memories.models import EmbeddingModel, Project
 from memories.models.enums import OperationState
 from memories.models.search import LARGEST_DIM
 from memories.providers import offered
+from memories.recall_checks import RecallLost
 
 
 class Command(TyperCommand):
@@ -30,6 +32,7 @@ class Command(TyperCommand):
         project: Annotated[str, Option(help="Only this project.")] = "",
         activate: Annotated[bool, Option(help="Switch to it when nothing is missing.")] = False,
         force: Annotated[bool, Option(help="Switch although vectors are missing; they follow.")] = False,
+        accept_recall_loss: AcceptLoss = False,
         as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
     ) -> None:
         """Here and now, as operations that others can watch; exit code 1 when something is missing at the end."""
@@ -41,11 +44,17 @@ class Command(TyperCommand):
         reports = [self._reembed_one(found, row) for found in projects]
         complete = all(report["state"] == OperationState.SUCCEEDED and not report["missing"] for report in reports)
         if activate and (force or (complete and upkeep.model_registry.is_complete(row))):
-            row = upkeep.model_registry.activate(row.id)
+            row = self._switched(row, accept_recall_loss)
         row.refresh_from_db()
         self._print_output({"model": row.name, "state": row.state, "projects": reports}, as_json=as_json)
         if not complete or (activate and row.state != "active"):
             raise SystemExit(1)
+
+    def _switched(self, row: EmbeddingModel, accept_recall_loss: bool) -> EmbeddingModel:
+        try:
+            return jobs.switch_model(row, accept_recall_loss=accept_recall_loss, now=timezone.now())
+        except RecallLost as error:
+            raise CommandError(f"{error}; the model before is active still") from error
 
     def _model(self, name: str, provider: str, dim: int) -> EmbeddingModel:
         row: EmbeddingModel | None = EmbeddingModel.objects.filter(name=name).first()

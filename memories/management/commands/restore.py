@@ -12,6 +12,8 @@ from typer import Argument, Option
 from memories import backups
 from memories.access import Principal
 from memories.management.bundles import Identity, import_file, owner_of_backup, run
+from memories.management.operation_commands import AcceptLoss
+from memories.operations import ACCEPT
 
 KEY_NEEDED = (
     "{} fingerprints of forgotten texts are left out: they are keyed, and the key is not here. What was forgotten, and "
@@ -31,6 +33,7 @@ class Command(TyperCommand):
         dry_run: Annotated[bool, Option("--dry-run", help="Only plan.")] = False,
         trust_signer: Annotated[str, Option(help="Believe the signer with this fingerprint.")] = "",
         allow_version: Annotated[bool, Option("--allow-version", help="Although its version is not known.")] = False,
+        accept_recall_loss: AcceptLoss = False,
         project: Annotated[str, Option(help="Of an envelope that does not say.")] = "",
         identity: Identity = None,
         key: Annotated[Path | None, Option(help="The project's key file, on a new machine.")] = None,
@@ -52,6 +55,7 @@ class Command(TyperCommand):
             options: dict[str, Any] = {"backup_id": which}
             options |= {"trust_signer": trust_signer} if trust_signer else {}
             options |= {"allow_version": True} if allow_version else {}
+            options |= {ACCEPT: True} if accept_recall_loss else {}
             report = run(self, principal, "restore", options, dry_run=dry_run, as_json=as_json)
         if report.get("key_file_needed"):
             self.stderr.write(KEY_NEEDED.format(report["left_out"].get("erasure", 0)))

@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from memories import governance
-from memories.operations import BadOptions, Options
+from memories.operations import ACCEPT, BadOptions, Options
 
 LEAST_LIKENESS = 0.5
 MOST_LEFT_OUT = 1000
@@ -17,7 +17,7 @@ RANGES: dict[str, tuple[float, float]] = {
     "max_memories": (1, 2**31 - 1),
 }
 WHOLE = ("compress_age_days", "prune_age_days", "max_memories")
-FLAGS = ("prune_superseded", "confirm")
+FLAGS = ("prune_superseded", "confirm", ACCEPT)
 LLM = "llm"
 METHODS = ("extractive", LLM)
 
@@ -27,7 +27,7 @@ class ConsolidationOptions:
     """The options of a run. `max_memories`: how many memories it may change at most; the rest is deferred.
 
     `plan_id`: apply the plan of that operation instead of making one, without its steps of the numbers `leave_out`;
-    `confirm`: although it changes much.
+    `confirm`: although it changes much; `accept_recall_loss`: although recall checks would fail afterwards.
     """
 
     dedup_threshold: float = 0.95
@@ -39,6 +39,7 @@ class ConsolidationOptions:
     max_memories: int | None = None
     plan_id: uuid.UUID | None = None
     confirm: bool = False
+    accept_recall_loss: bool = False
     leave_out: frozenset[int] = frozenset()
 
 

@@ -17,7 +17,7 @@ def consolidate(principal: Principal, operation: Operation, progress: Progress) 
     """Run it to its end; the report is that of docs/spec.md §7. Its `now` is the operation's creation.
 
     Whoever runs it again after a crash goes on from the plan, or only tells what was applied. Raises
-    NeedsConfirmation, NoPlan; the report then says what was planned.
+    NeedsConfirmation, RecallLost, NoPlan; the report then says what was planned.
     """
     cursor = operation.cursor or {}
     progress.report = {"phases": [], "applied": False}
@@ -38,7 +38,7 @@ def consolidate(principal: Principal, operation: Operation, progress: Progress) 
         common = {**told, "dry_run": operation.dry_run, "reembedded": embedded, "timestamp": outlook.now.isoformat()}
         progress.report |= {**common, **_foretold(outlook, plan, told)}
         if operation.dry_run:
-            done = _foretold(outlook, plan, told)
+            done = {**_foretold(outlook, plan, told), **plan_execution.rehearse(outlook, plan, told, progress)}
         else:
             done = cursor.get("applied") or plan_execution.run(outlook, plan, told, progress)
     return {**common, **done, **reports.duration(operation.started_at or outlook.now, timezone.now())}

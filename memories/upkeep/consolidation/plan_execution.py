@@ -2,17 +2,19 @@
 
 import datetime
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
-from django.db import connection
+from django.db import connection, transaction
 from django.db.models import Q
 
 from conflicts.public import lock_namespace
 from memories import access, failpoints
 from memories.errors import NovaError
 from memories.models import Fragment, Operation
-from memories.models.enums import OperationState
+from memories.models.enums import OperationState, RecallCause
 from memories.operations import Progress
+from memories.recall_checks import RecallGuard
 from memories.upkeep.consolidation import (
     change_log,
     contradiction_scan,
@@ -24,11 +26,16 @@ from memories.upkeep.consolidation import (
     reports,
     steps,
 )
+from memories.upkeep.consolidation.options import LLM
 from memories.upkeep.consolidation.plan_state import Outlook
 from memories.upkeep.consolidation.steps import Phase, StepDraft, of_phase
 from memories.upkeep.failures import SetAside
 
 FREE, SHARE = 100, 0.2  # a run that changes more than both asks before
+
+
+class _OnlyLooked(Exception):
+    """A rehearsal ends: all is as before."""
 
 
 class NeedsConfirmation(NovaError):
@@ -73,12 +80,13 @@ def _total_under_root(outlook: Outlook) -> int:
 
 
 def run(outlook: Outlook, plan: Operation, told: dict[str, Any], progress: Progress) -> dict[str, Any]:
-    """Apply a plan; answer what was done. Raise NeedsConfirmation, LeaseLost; nothing is applied then."""
+    """Apply a plan; answer what was done. Raise NeedsConfirmation, RecallLost, LeaseLost; nothing is applied."""
     with access.enter(outlook.principal, why="consolidate"):
         known = {n: step for n, step in steps.load_steps(plan).items() if n not in outlook.wish.leave_out}
     guard(outlook, list(known.values()), told["before"])
     outlook.aside = SetAside(str(Phase.DIGEST), told.get("set_aside", ()))
     drafts = digest_phase.prepare(outlook, of_phase(known.values(), Phase.DIGEST))
+    recall = _recall_guard(outlook)
     with access.enter(outlook.principal, why="consolidate"):
         lock_namespace(outlook.namespace.id)
         before = reports.totals(outlook.namespace)
@@ -97,11 +105,45 @@ def run(outlook: Outlook, plan: Operation, told: dict[str, Any], progress: Progr
             "recorded": change_log.count_changes(outlook.operation),
             "used": _used(done),
             **outlook.aside.report(),
+            **recall.settle(accept=outlook.wish.accept_recall_loss, progress=progress),
         }
         progress.save(stage="applied", done=steps.STAGES, total=steps.STAGES, cursor={"plan": told, "applied": report})
         failpoints.reach("consolidation.applied")
     failpoints.reach("consolidation.committed")
     return report
+
+
+def rehearse(outlook: Outlook, plan: Operation, text: dict[str, Any], progress: Progress) -> dict[str, Any]:
+    """Answer what recall checks would find: applies the plan and take it back. Nothing where a model would write."""
+    with access.enter(outlook.principal, why="plan"):
+        known = steps.load_steps(plan)
+    if not known or outlook.wish.method == LLM:
+        return {}
+    recall = _recall_guard(outlook)
+    if not recall.asked:
+        return {}
+    outlook.aside = SetAside(str(Phase.DIGEST), text.get("set_aside", ()))
+    drafts = digest_phase.prepare(outlook, of_phase(known.values(), Phase.DIGEST))
+    with access.enter(outlook.principal, why="plan"), suppress(_OnlyLooked), transaction.atomic():
+        lock_namespace(outlook.namespace.id)
+        unchanged = _lock_planned(outlook, plan)
+        ready = [step for ordinal, step in sorted(known.items()) if ordinal in unchanged]
+        _phases(outlook, ready, list(known.values()), drafts, progress)
+        recall.look()
+        raise _OnlyLooked
+    return recall.told()
+
+
+def _recall_guard(outlook: Outlook) -> RecallGuard:
+    operation = outlook.operation
+    return RecallGuard.around(
+        outlook.principal,
+        [outlook.namespace],
+        cause=RecallCause.CONSOLIDATION,
+        now=operation.started_at or operation.created_at,
+        namespace=outlook.namespace,
+        operation_id=operation.id,
+    )
 
 
 def _lock_planned(outlook: Outlook, plan: Operation) -> set[int]:

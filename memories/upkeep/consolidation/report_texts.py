@@ -23,9 +23,18 @@ def report_lines(report: Mapping[str, Any]) -> list[Line]:
         found.append(("put off to the next run", ", ".join(f"{n} {name}" for name, n in waiting.items())))
     if aside := report.get("set_aside"):
         found.append(("set aside, for the run failed on them", str(len(aside))))
+    found += recall_lines(report)
     if "duration_ms" in report:
         found.append(("took", f"{report['duration_ms'] / 1000:.1f} s"))
     return found
+
+
+def recall_lines(report: Mapping[str, Any]) -> list[Line]:
+    """Return what recall checks found, where any were asked."""
+    if not (recall := report.get("recall")):
+        return []
+    lost = f", {len(recall['lost'])} lost" if recall["lost"] else ""
+    return [("recall checks that pass", f"{recall['passed']} of {recall['checked']}{lost}")]
 
 
 def matches(report: Mapping[str, Any]) -> bool:

@@ -1,0 +1,150 @@
+"""What a project expects its memory to answer: recall checks, and how their runs went."""
+
+import uuid
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.utils import timezone
+
+from memories.models.enums import Expectation, RecallCause
+from memories.models.namespace import SHARED, Namespace
+from memories.models.sql import execute
+from memories.models.table_spec import TableSpec
+from memories.models.tenant import TenantModel, TenantQuerySet, between, one_of, parent, unique_in_project
+
+MOST_CHECKS = 500  # of one project: every operation that changes recall asks all that it concerns
+MOST_RUNS = 500
+TOP_K = 10
+
+
+class RecallCheckQuerySet(TenantQuerySet):
+    """Recall checks."""
+
+    def in_order(self) -> "RecallCheckQuerySet":
+        """Return by namespace and name, the order of the file and of a run."""
+        ordered: RecallCheckQuerySet = self.select_related("namespace").order_by("namespace__name", "name")
+        return ordered
+
+    def concerning(self, namespaces: Iterable[Namespace]) -> "RecallCheckQuerySet":
+        """Those whose question reads one of these: its own, those of its users, and all where it is the shared one."""
+        found = list(namespaces)
+        if any(place.agent == SHARED for place in found):
+            return self
+        return self.filter(models.Q(namespace__in=found) | models.Q(namespace__parent__in=found))
+
+    def forget(self, project_id: uuid.UUID, ids: Sequence[uuid.UUID], *, texts: Sequence[str]) -> int:
+        """Delete those that expect one of these fragments or hold words of it; how many. While the fragments stand.
+
+        Expected words that stand in its text, or the whole text in any words of the check, in the same root namespace;
+        `texts` are those of which only copies are left, wherever they were.
+        """
+        return execute(FORGET, {"project": project_id, "ids": list(ids), "texts": list(texts)})
+
+
+HOLDS = """(c.expected <> '' AND strpos(lower({0}), lower(c.expected)) > 0
+    OR length({0}) >= 10
+        AND strpos(lower(concat_ws(E'\\n', c.name, c.question, c.expected, c.note)), lower({0})) > 0)"""
+FORGET = f"""DELETE FROM memories_recallcheck c WHERE c.project_id = %(project)s AND (
+    c.fragment_id = ANY (%(ids)s)
+    OR EXISTS (SELECT FROM unnest(%(texts)s::text[]) AS t (said) WHERE {HOLDS.format("t.said")})
+    OR EXISTS (
+        SELECT FROM memories_fragment f
+        JOIN memories_namespace n ON n.project_id = f.project_id AND n.id = f.namespace_id
+        JOIN memories_namespace m ON m.project_id = c.project_id AND m.id = c.namespace_id
+        WHERE f.project_id = %(project)s AND f.id = ANY (%(ids)s)
+            AND coalesce(n.parent_id, n.id) = coalesce(m.parent_id, m.id) AND {HOLDS.format("f.content")}))"""
+
+
+class RecallCheck(TenantModel):
+    """A question and what has to be among the first `top_k` of its answers; how it went the last time.
+
+    `expected`: the text, or the value of a claim; empty where a memory is expected, which `fragment_id` names.
+    """
+
+    namespace = parent("memories.Namespace")
+    name = models.CharField(max_length=200)
+    question = models.CharField(max_length=1000)
+    expects = models.CharField(max_length=16, choices=Expectation)
+    # Not a reference: a memory that left the archive and came back is expected still.
+    fragment_id = models.UUIDField(null=True)
+    expected = models.CharField(max_length=1000, blank=True)
+    top_k = models.PositiveSmallIntegerField(default=TOP_K)
+    note = models.CharField(max_length=1000, blank=True)
+    created_at = models.DateTimeField(default=timezone.now)
+    updated_at = models.DateTimeField(default=timezone.now)
+    # The last run: null before the first.
+    passed = models.BooleanField(null=True)
+    # At which place, from 1, what was expected stood; null: not among the first.
+    place = models.PositiveSmallIntegerField(null=True)
+    run_at = models.DateTimeField(null=True)
+
+    objects = RecallCheckQuerySet.as_manager()
+    # Not exported: the YAML file is how checks travel (docs/decisions/0124).
+    spec = TableSpec(kind="operational", erase="swept")
+
+    class Meta:
+        constraints: ClassVar = [
+            unique_in_project("recall_check_project_id", "id"),
+            unique_in_project("recall_check_name", "namespace", "name"),
+            one_of("recall_check_expects", "expects", Expectation),
+            between("recall_check_top_k", "top_k", 1, 100),
+            models.CheckConstraint(condition=~models.Q(name="") & ~models.Q(question=""), name="recall_check_asks"),
+            models.CheckConstraint(
+                condition=models.Q(expects=Expectation.MEMORY, fragment_id__isnull=False, expected="")
+                | ~models.Q(expects=Expectation.MEMORY) & models.Q(fragment_id__isnull=True) & ~models.Q(expected=""),
+                name="recall_check_expected",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def wanted(self) -> str:
+        """What is expected, as text."""
+        return str(self.fragment_id) if self.expects == Expectation.MEMORY else self.expected
+
+
+class RecallRunQuerySet(TenantQuerySet):
+    """Runs of recall checks."""
+
+    def keep(self, project_id: uuid.UUID, **values: Any) -> "RecallRun":
+        """Return a new run; the newest of a project stay."""
+        made: RecallRun = self.create(project_id=project_id, **values)
+        mine = self.within(project_id).order_by("-created_at", "-id").values_list("id", flat=True)
+        self.within(project_id).filter(id__in=list(mine[MOST_RUNS : MOST_RUNS + 50])).delete()
+        return made
+
+
+class RecallRun(TenantModel):
+    """Once that recall checks were asked: why, how many passed, and which did not. Ids only, no text."""
+
+    # The only namespace that it was about; null: several or all.
+    namespace = parent("memories.Namespace", null=True)
+    cause = models.CharField(max_length=16, choices=RecallCause)
+    # The operation that asked; soft, for it may be gone.
+    operation_id = models.UUIDField(null=True)
+    created_at = models.DateTimeField(default=timezone.now)
+    took_ms = models.PositiveIntegerField()
+    passed = models.PositiveIntegerField()
+    failed = ArrayField(models.UUIDField(), default=list)
+    # Which of these had passed before, and were accepted as lost where an operation did it.
+    lost = ArrayField(models.UUIDField(), default=list)
+
+    objects = RecallRunQuerySet.as_manager()
+    spec = TableSpec(kind="operational", erase="kept")
+
+    class Meta:
+        constraints: ClassVar = [
+            unique_in_project("recall_run_project_id", "id"),
+            one_of("recall_run_cause", "cause", RecallCause),
+        ]
+        indexes: ClassVar = [
+            # The list, and the chart.
+            models.Index(fields=["project", "-created_at", "-id"], name="recall_run_pages"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.passed} of {self.passed + len(self.failed)} by {self.cause}"
