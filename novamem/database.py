@@ -33,7 +33,9 @@ become the owner of the tables; only migrations and index builds log in as the o
 
 and start again: the login is made then, or you are told what a superuser has to run."""
 LOCK = 0x6E6F7661  # advisory: two processes that prepare at once would disturb each other's grants
+PATIENCE = "1min"  # which one waits for another to have prepared
 TEMPLATE_LOCK, WHOLE = LOCK + 1, "migrated"
+SCHEDULER_LOCK = LOCK + 2
 
 Connection = psycopg.Connection[tuple[Any, ...]]
 
@@ -91,6 +93,12 @@ def require_app(*, connection: Any, **_: object) -> None:
         raise ImproperlyConfigured(f"{APP} logs in as {user}. {HINT}")
 
 
+def check_serving(url: str) -> None:
+    """Raise NotPrepared when a URL is not the application's login."""
+    if (user := conninfo_to_dict(url).get("user")) != APP_ROLE:
+        raise NotPrepared(f"{APP} logs in as {user}. {HINT}")
+
+
 def prepare(logins: Logins) -> None:
     """Make what is missing of logins, extensions, rights and queue. Raise NotPrepared when it may not.
 
@@ -99,14 +107,31 @@ def prepare(logins: Logins) -> None:
     user = conninfo_to_dict(logins.app).get("user")
     if not logins.owner or user != APP_ROLE or conninfo_to_dict(logins.owner).get("user") == APP_ROLE:
         raise NotPrepared(f"{APP} logs in as {user}, {OWNER} {'is not set' if not logins.owner else 'is set'}. {HINT}")
-    with connect(logins.owner, setting=OWNER) as connection:
-        connection.execute("SELECT pg_advisory_lock(%s)", [LOCK])
+    with connect(logins.owner, setting=OWNER) as connection, _alone(connection):
         _check_version(connection)
         _settle(connection, password=str(conninfo_to_dict(logins.app).get("password") or ""))
         _grant(connection)
         _install_queue(connection)
     with connect(logins.app):
         pass  # its password is right, and the server lets it in from here
+
+
+@contextmanager
+def _alone(connection: Connection) -> Iterator[None]:
+    """One at a time prepares a database. Raise NotPrepared when another one does not end."""
+    connection.execute(sql.SQL("SET lock_timeout = {}").format(PATIENCE))
+    try:
+        connection.execute("SELECT pg_advisory_lock(%s)", [LOCK])
+    except psycopg.errors.LockNotAvailable as error:
+        raise NotPrepared(
+            f"Another process has been preparing this database for {PATIENCE}, or a pooler has kept its lock: wait for "
+            f"it, or let {OWNER} lead to Postgres itself."
+        ) from error
+    try:
+        connection.execute("RESET lock_timeout")
+        yield
+    finally:
+        connection.execute("SELECT pg_advisory_unlock(%s)", [LOCK])
 
 
 def prepare_database(logins: Logins, name: str, *, template: str = "template1") -> Logins:
@@ -165,7 +190,10 @@ def connect(url: str, *, setting: str = APP) -> Iterator[Connection]:
 
 def _remedy(name: str, user: str) -> str:
     if user == APP_ROLE:
-        return f"A superuser or the owner sets the password by \\password {APP_ROLE} in psql."
+        return (
+            f"On a new database `script/manage upgrade` makes this login; else a superuser or the owner sets its "
+            f"password by \\password {APP_ROLE} in psql."
+        )
     return f'A missing database is made by CREATE DATABASE "{name}" OWNER "{user}";'
 
 

@@ -6,6 +6,7 @@
 import os
 import re
 import secrets
+import tomllib
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -14,6 +15,8 @@ from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 from dotenv import load_dotenv
+from psycopg import ProgrammingError
+from psycopg.conninfo import conninfo_to_dict
 from pydantic import AfterValidator, BeforeValidator, ValidationError, ValidationInfo, field_validator, model_validator
 from pydantic_settings import BaseSettings, InitSettingsSource, NoDecode, SettingsConfigDict
 from pydantic_settings import PydanticBaseSettingsSource as Source
@@ -22,6 +25,7 @@ from novamem import config
 from novamem.database import Logins
 
 ROOT = Path(__file__).resolve().parent.parent
+VERSION: str = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
 # Names that are not read any more, and what to set instead.
 MODEL = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?")  # as hubs name them
 GONE = {"OLLAMA_BASE_URL": "LLM_SIDECAR_URL (or, deprecated, OLLAMA_HOST)"}
@@ -50,6 +54,13 @@ def _beginning(hint: str, *starts: str) -> AfterValidator:
     return _only(lambda value: not value or value.startswith(starts), f" must be {hint}.")
 
 
+def _leads_to_postgres(given: str) -> bool:
+    """Return whether it is empty, or a URL that libpq reads."""
+    with suppress(ProgrammingError):
+        return not given or given.startswith(("postgres://", "postgresql://")) and bool(conninfo_to_dict(given))
+    return False
+
+
 def _names_reranker(given: str) -> bool:
     """Return whether it is empty, a URL with a host, a folder that is there, or what may be a model's name."""
     if given.startswith(("http://", "https://")):
@@ -63,6 +74,7 @@ Words = Annotated[
     NoDecode,
     BeforeValidator(lambda given: list(filter(None, given.split(","))) if isinstance(given, str) else given),
 ]
+POSTGRES = _only(_leads_to_postgres, " must be a URL such as postgres://user:password@host:5432/name.")
 HTTP = _beginning("a URL such as http://127.0.0.1:11434/v1", "http://", "https://")
 POSITIVE = _only(lambda value: 0 < value <= 1_000_000, " must be above 0 and at most 1000000.")
 DAYS = _within(1, 36_500)  # what fits the calendar
@@ -77,8 +89,8 @@ class Settings(BaseSettings):
 
     model_config = SettingsConfigDict(case_sensitive=True, extra="ignore", allow_inf_nan=False)
 
-    DATABASE_URL: Annotated[str, "storage.database_url"] = ""
-    DATABASE_OWNER_URL: Annotated[str, "storage.database_owner_url"] = ""
+    DATABASE_URL: Annotated[str, "storage.database_url", POSTGRES] = ""
+    DATABASE_OWNER_URL: Annotated[str, "storage.database_owner_url", POSTGRES] = ""
     CELERY_BROKER_URL: Annotated[str, "storage.broker_url"] = "pgmq://"
     NOVAMEM_CONFIG: str = ""
     NOVAMEM_DATA_DIR: Annotated[str, "storage.data_dir"] = str(ROOT / "var")

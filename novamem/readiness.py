@@ -44,18 +44,38 @@ def bring_up(logins: Logins) -> None:
 def check_known(logins: Logins) -> None:
     """Raise NotPrepared when another version has already changed the tables."""
     with database.connect(logins.owner, setting=database.OWNER) as connection:
-        state, applied = _state(connection) or ({}, [])
+        unknown = unknown_migrations(connection)
+    if unknown:
+        raise NotPrepared(
+            f"The database was changed by another version of this code, which had {', '.join(unknown)}.\n"
+            "Use that version or a newer one. To begin afresh instead, with no memories: stop the server and remove "
+            "the data directory (NOVAMEM_DATA_DIR, by default var/), or name an empty database in DATABASE_URL."
+        )
+
+
+def check_current(url: str) -> None:
+    """Raise NotPrepared unless the tables are those of this code; asked as what serves, in a tenth of a second."""
+    with database.connect(url) as connection:
+        unknown, applied = unknown_migrations(connection), _applied(connection)
+    if unknown:
+        raise NotPrepared(
+            f"The database is of another release, which had {', '.join(unknown)}: start that release or a newer one."
+        )
+    if pending := [name for name in _file_digests() if name not in applied]:
+        raise NotPrepared(
+            f"The database lacks {len(pending)} migrations of this release ({pending[0]} first): run "
+            "`script/manage upgrade`, with DATABASE_OWNER_URL set, before this starts."
+        )
+
+
+def unknown_migrations(connection: Connection) -> list[str]:
+    """Return what was applied to our tables and this code does not have, or has with other words."""
+    state, applied = _state(connection) or ({}, [])
     files = _file_digests()
     apps = {name.partition(".")[0] for name in files}
     kept = state.get("files", {})
     unknown = [name for name in applied if name.partition(".")[0] in apps and name not in files]
-    other = [name for name in applied if name in files and kept.get(name, files[name]) != files[name]]
-    if unknown or other:
-        raise NotPrepared(
-            f"The database was changed by another version of this code, which had {', '.join(unknown + other)}.\n"
-            "Use that version or a newer one. To begin afresh instead, with no memories: stop the server and remove "
-            "the data directory (NOVAMEM_DATA_DIR, by default var/), or name an empty database in DATABASE_URL."
-        )
+    return unknown + [name for name in applied if name in files and kept.get(name, files[name]) != files[name]]
 
 
 def migrate(logins: Logins) -> None:
@@ -90,14 +110,18 @@ def _state(connection: Connection) -> tuple[dict[str, Any], list[str]] | None:
     return json.loads(comment), applied or []
 
 
+def _applied(connection: Connection) -> list[str]:
+    state = _state(connection)
+    return state[1] if state else []
+
+
 def _is_migrated(connection: Connection) -> dict[str, Any]:
     state = _state(connection)
     return state[0] if state else {}
 
 
 def _digest(connection: Connection) -> str:
-    state = _state(connection)
-    parts = [json.dumps(state[1] if state else []).encode()]
+    parts = [json.dumps(_applied(connection)).encode()]
     parts += [path.read_bytes() for path in (*_migration_files(), env.ROOT / "requirements.txt")]
     return hashlib.sha256(b"\0".join(parts)).hexdigest()
 

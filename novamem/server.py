@@ -10,7 +10,6 @@ import fcntl
 import os
 import shutil
 import signal
-import socket
 import sys
 import time
 import urllib.error
@@ -26,16 +25,11 @@ from django.core.exceptions import ImproperlyConfigured
 from novamem import database, embedded, env, readiness
 from novamem.cluster import Unavailable, cluster_of
 from novamem.database import Logins, NotPrepared
+from novamem.ports import CanNotServe, choose_port
 from novamem.processes import Child, stop
 from novamem.progress import say, step
 
 READY = 300.0  # seconds for the web server's first answer
-PORTS = 50  # how far the default port may move on
-ALONE = ["--without-heartbeat", "--without-gossip", "--without-mingle"]  # our own heartbeat is a task and a row
-
-
-class CanNotServe(Exception):
-    """It can't start; the message says what to do."""
 
 
 def main() -> int:
@@ -80,41 +74,6 @@ def _interruptible() -> list[int]:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, interrupt)
     return hurried
-
-
-def choose_port(host: str, port: int, *, chosen: bool) -> int:
-    """The port to listen on. One that was chosen is taken as it is; only the default moves on to the next free one.
-
-    Raise CanNotServe.
-    """
-    if not 0 <= port < 65536:
-        raise CanNotServe(f"PORT={port} is no port: choose one from 1024 to 65535.")
-    for candidate in range(port, port + (1 if chosen else PORTS)):
-        found = _free(host, candidate)
-        if found:
-            if candidate != port:
-                say(f"port {port} is taken; using {found} (set PORT to choose another)")
-            return found
-    if chosen:
-        raise CanNotServe(f"Port {port} is taken on {host}. Stop what listens there, or set PORT to another one.")
-    raise CanNotServe(f"The ports {port} to {port + PORTS - 1} are all taken on {host}. Set PORT to a free one.")
-
-
-def _free(host: str, port: int) -> int | None:
-    try:
-        family, kind, protocol, _, where = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM)[0]
-    except OSError as error:
-        raise CanNotServe(f"HOST={host!r} is no address to listen on: {error}") from error
-    with socket.socket(family, kind, protocol) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind(where)
-            probe.listen()
-        except PermissionError as error:
-            raise CanNotServe(f"Port {port} is not for this user: choose one above 1023 as PORT.") from error
-        except OSError:
-            return None
-        return int(probe.getsockname()[1])
 
 
 def _reachable(host: str) -> str:
@@ -175,16 +134,14 @@ def _serve(settings: env.Settings, logins: Logins, port: int, address: str, hurr
 
 def _children(settings: env.Settings, logins: Logins, port: int) -> list[Child]:
     """Return the web server first. Only what builds indexes knows the owner's login."""
-    celery = ["celery", "-A", "novamem"]
-    where = ["--host", settings.HOST, "--port", str(port), "--processes", str(settings.WEB_PROCESSES)]
     counts = Path(settings.NOVAMEM_DATA_DIR) / "metrics"
     shutil.rmtree(counts, ignore_errors=True)  # of processes that are gone
     counts.mkdir()
     serving, owning = logins.serving(), logins.environment()
     commands = {
-        "web": (["novamem.web", *where], serving),
-        "worker": ([*celery, "worker", "-P", "threads", "-c", "4", "-l", settings.LOG_LEVEL, *ALONE], serving),
-        "beat": ([*celery, "beat", "-l", settings.LOG_LEVEL], serving),
+        "web": (["novamem.units", "web", "--port", str(port)], serving),
+        "worker": (["novamem.units", "worker"], serving),
+        "scheduler": (["novamem.units", "scheduler"], serving),
         "indexes": (["django", "indexes", "--every", "60"], owning),
     }
     environment = {

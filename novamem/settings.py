@@ -9,6 +9,7 @@ from novamem import broker, database, env
 from novamem.logs import logging_config
 
 ROOT = env.ROOT
+VERSION = env.VERSION
 given = env.read()
 SECRET_KEY = given.SECRET_KEY or env.kept_secret(Path(given.NOVAMEM_DATA_DIR) / "secret_key")
 ENV = {**given.model_dump(), "SECRET_KEY": SECRET_KEY}
@@ -102,6 +103,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "django_prometheus.middleware.PrometheusBeforeMiddleware",
+    "novamem.probe_host.ProbeHost",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "novamem.logs.RequestLog",
@@ -224,7 +226,7 @@ REST_FRAMEWORK = {
 SPECTACULAR_SETTINGS = {
     "TITLE": "NovaMem",
     "DESCRIPTION": "Long-term memory for AI agents that a team can trust.",
-    "VERSION": "0.1.0",
+    "VERSION": VERSION,
     "SERVE_INCLUDE_SCHEMA": False,
     "SERVE_AUTHENTICATION": [],
     "SERVE_PERMISSIONS": [],

@@ -1,9 +1,5 @@
-"""The web server's processes: uvicorn on one socket that sends answers at once.
+"""The web server's processes: uvicorn on one socket that sends answers at once."""
 
-python -m novamem.web --host 127.0.0.1 --port 8000 --processes 2
-"""
-
-import argparse
 import asyncio
 import socket
 from typing import Any
@@ -20,6 +16,7 @@ GRACE = 5  # seconds for requests to end
 PATIENCE = 60
 # Seconds within which the head of a request has to be there, from the connection or its first byte on.
 HEAD = 15.0
+FAILED = 3  # what a process of uvicorn's ends with that could not start
 
 
 class TimedProtocol(HttpToolsProtocol):
@@ -57,21 +54,14 @@ class TimedProtocol(HttpToolsProtocol):
             self._late = None
 
 
-def main() -> None:
-    """Serve until a signal."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--host", default="127.0.0.1")
-    parser.add_argument("--port", type=int, required=True)
-    parser.add_argument("--processes", type=int, default=1)
-    parser.add_argument("--log-level", default="info")
-    given = parser.parse_args()
-    settings = env.load()
+def serve(settings: env.Settings, *, host: str, port: int, processes: int) -> int:
+    """Serve until a signal. Return the exit code: 1 when a process could not start."""
     config = uvicorn.Config(
         "novamem.asgi:application",
-        host=given.host,
-        port=given.port,
-        workers=given.processes,
-        log_level=given.log_level.lower(),
+        host=host,
+        port=port,
+        workers=processes,
+        log_level=settings.LOG_LEVEL.lower(),
         http="novamem.web:TimedProtocol",
         access_log=False,
         server_header=False,
@@ -84,11 +74,9 @@ def main() -> None:
     listening = config.bind_socket()
     # Handed on from here asyncio would not set it, and every answer would wait 40 ms for an acknowledgement.
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    if given.processes == 1:
+    if processes == 1:
         uvicorn.Server(config).run(sockets=[listening])
-    else:
-        Multiprocess(config, sockets=[listening]).run()
-
-
-if __name__ == "__main__":
-    main()
+        return 0
+    supervisor = Multiprocess(config, sockets=[listening])
+    supervisor.run()
+    return int(any(process.exitcode == FAILED for process in supervisor.processes))

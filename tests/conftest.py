@@ -361,7 +361,7 @@ def web_server(environment: dict[str, str], *, log: Any = None) -> Iterator[str]
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "novamem.web", "--port", str(port), "--log-level", "warning"]
+    command = [sys.executable, "-m", "novamem.units", "web", "--port", str(port), "--processes", "1"]
     process = subprocess.Popen(command, cwd=django_settings.ROOT, env=environment, stdout=log, stderr=log)
     url = f"http://127.0.0.1:{port}"
     try:

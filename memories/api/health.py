@@ -101,7 +101,7 @@ def _migrations() -> dict[str, str]:
             _migrated = not executor.migration_plan(executor.loader.graph.leaf_nodes())
         except Error:
             return _part(DOWN, "the migration table can't be read")
-    return _part(OK) if _migrated else _part(DOWN, "run `script/manage migrate --database owner`")
+    return _part(OK) if _migrated else _part(DOWN, "run `script/manage upgrade`")
 
 
 def _embedder() -> dict[str, str]:

@@ -70,7 +70,9 @@ class StrictServer(MCPServer[Any]):
 
 def build(tools: Iterable[Tool], *, caller_of: CallerOf) -> StrictServer:
     """Return a server of these tools; `caller_of` finds out who calls, from the request (None without HTTP)."""
-    server = StrictServer("novamem", title="NovaMem", version="0.1.0", instructions=INSTRUCTIONS, log_level="WARNING")
+    server = StrictServer(
+        "novamem", title="NovaMem", version=settings.VERSION, instructions=INSTRUCTIONS, log_level="WARNING"
+    )
     for tool in tools:
         server.add_tool(_served(tool, caller_of), tool.run.__name__, tool.title, annotations=tool.hints)
     return server

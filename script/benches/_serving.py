@@ -37,8 +37,7 @@ def serving(*, log: Path | None = None, **settings: str) -> Iterator[str]:
         port = probe.getsockname()[1]
     url = f"http://127.0.0.1:{port}"
     processes = str(min(4, os.cpu_count() or 1))  # as script/server does
-    command = [sys.executable, "-m", "novamem.web", "--port", str(port), "--processes", processes]
-    command += ["--log-level", "warning"]
+    command = [sys.executable, "-m", "novamem.units", "web", "--port", str(port), "--processes", processes]
     with log.open("w") if log else nullcontext() as out:
         server = subprocess.Popen(
             command, env={**os.environ, "LOG_LEVEL": "WARNING", **settings}, stdout=out, stderr=out

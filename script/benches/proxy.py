@@ -187,7 +187,7 @@ def waiting(project: str) -> Sequence[Exchange]:
 
 def server_pid() -> int:
     """Return the web server that this process started."""
-    (found,) = [c for c in psutil.Process().children() if "novamem.web" in " ".join(c.cmdline())]
+    (found,) = [c for c in psutil.Process().children() if "novamem.units web" in " ".join(c.cmdline())]
     return int(found.pid)
 
 

@@ -30,6 +30,12 @@ def test_healthz_asks_nothing_of_the_database(client):
     assert client.get("/healthz").json() == client.get("/health").json() == {"status": "ok"}
 
 
+@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/metrics"])
+def test_probes_may_come_by_an_address_and_others_not(path, db, client):
+    assert client.get(path, headers={"host": "10.0.0.5:8000"}).status_code == 200
+    assert client.get("/login/", headers={"host": "10.0.0.5:8000"}).status_code == 400
+
+
 def test_readyz_names_each_part(db, client):
     Heartbeat.objects.create(part="worker", at=timezone.now())
     status, states = parts(client)

@@ -90,7 +90,3 @@ def test_nothing_refers_to_documents_outside():
 @pytest.mark.parametrize("page", sorted((ROOT / "docs" / "decisions").glob("*.md")), ids=lambda page: page.stem)
 def test_decisions_are_short(page):
     assert len(page.read_text().split()) <= 200
-
-
-def test_the_changelog_has_a_place_for_what_is_new():
-    assert "## Unreleased" in text("CHANGELOG.md")

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
@@ -78,6 +79,39 @@ def python() -> Python:
         return subprocess.Popen([sys.executable, "-P", *words], env=environment, **pipes)
 
     return start
+
+
+def ended(process: "subprocess.Popen[str]") -> tuple[int, str, str]:
+    """Its exit code, and what it said on stdout and stderr."""
+    out, err = process.communicate(timeout=120)
+    return process.returncode, out, err
+
+
+def until(happened: Callable[[], Any], process: "subprocess.Popen[str]") -> Any:
+    """The first true answer, while the process lives."""
+    deadline = time.monotonic() + 120
+    while not (answer := happened()):
+        assert process.poll() is None, ended(process)
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.1)
+    return answer
+
+
+def free_port() -> int:
+    """One that nobody listens on."""
+    with socket.create_server((LOCAL, 0)) as probe:
+        return int(probe.getsockname()[1])
+
+
+def get(url: str) -> Any:
+    """What it answers, as JSON; None while it does not."""
+    try:
+        with urllib.request.urlopen(url, timeout=30) as response:
+            return json.load(response)
+    except urllib.error.HTTPError as error:
+        return json.load(error)
+    except OSError:
+        return None
 
 
 class Served(AbstractContextManager["Served"]):

@@ -105,6 +105,17 @@ def test_a_single_login_is_refused_with_what_to_do(which: str, logins: Logins) -
         database.prepare(wrong[which])
 
 
+def test_a_lock_that_stays_behind_is_told(logins: Logins, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(database, "PATIENCE", "100ms")
+    database.prepare(logins)
+    with psycopg.connect(logins.owner, autocommit=True) as other:
+        held = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objid = %s"
+        assert other.execute(held, [database.LOCK]).fetchone() == (0,)
+        other.execute("SELECT pg_advisory_lock(%s)", [database.LOCK])
+        with pytest.raises(NotPrepared, match="Another process has been preparing this database"):
+            database.prepare(logins)
+
+
 def test_a_wrong_password_of_the_app_is_told(logins: Logins) -> None:
     wrong = Logins(logins.app.replace("nova_app:", "nova_app:no"), logins.owner)
     with pytest.raises(NotPrepared, match=r"DATABASE_URL does not lead[\s\S]*password nova_app in psql"):

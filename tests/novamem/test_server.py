@@ -9,9 +9,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from novamem import server
+from novamem import ports, server
 from novamem.cluster import PostgresCluster
-from novamem.server import CanNotServe, choose_port
+from novamem.ports import CanNotServe, choose_port
 from tests.novamem.conftest import LOCAL, Python, Served
 
 pytestmark = pytest.mark.long
@@ -53,7 +53,7 @@ def test_an_address_that_is_none_is_an_error(host: str, port: int, why: str) -> 
 
 
 def test_says_when_every_port_is_taken(taken: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server, "PORTS", 1)
+    monkeypatch.setattr(ports, "MOST", 1)
     with pytest.raises(CanNotServe, match="are all taken"):
         choose_port(LOCAL, taken, chosen=False)
 
@@ -75,7 +75,7 @@ def test_serves_and_leaves_nothing_behind(serve: Callable[[], Served], server: P
         children = served.children()
         served.process.send_signal(signal.SIGINT)
         assert served.process.wait(120) == 0
-    assert len(children) >= 5  # web, worker, beat, indexes, guard
+    assert len(children) >= 5  # web, worker, scheduler, indexes, guard
     assert gone(children)
     assert server.pid() is None
 
@@ -95,10 +95,11 @@ def test_what_it_keeps_is_nobody_elses_to_read(serve: Callable[[], Served], data
 def test_only_what_builds_indexes_knows_the_owner(serve: Callable[[], Served]) -> None:
     with serve() as served:
         known = {}
-        for name in ("novamem.web", "celery", "django"):
+        for name in ("novamem.units web", "novamem.units worker", "novamem.units scheduler", "django"):
             (child, *_) = served.children(f"-m {name}")
             known[name] = child.environ()
-    assert [known[name]["DATABASE_OWNER_URL"] for name in ("novamem.web", "celery")] == ["", ""]
+    owners = [one["DATABASE_OWNER_URL"] for name, one in known.items() if name != "django"]
+    assert owners == ["", "", ""]
     assert all("//nova_app:" in one["DATABASE_URL"] for one in known.values())
     assert "//nova_owner:" in known["django"]["DATABASE_OWNER_URL"]
 
@@ -123,7 +124,7 @@ def test_leaves_nothing_behind_when_it_is_killed(serve: Callable[[], Served], se
 
 def test_brings_back_what_ends(serve: Callable[[], Served]) -> None:
     with serve() as served:
-        (web,) = served.children("novamem.web")
+        (web,) = served.children("-m novamem.units web")
         web.kill()
         assert "web ended (SIGKILL) and starts again in 1 s" in served.process.stderr.readline()
         deadline = time.monotonic() + 200

@@ -39,7 +39,7 @@ def processes(tmp_path, upstream, committed):
         "PROXY_UPSTREAM_URL": upstream.url,
         "PYTHONPATH": f"{django_settings.ROOT}{os.pathsep}{os.environ.get('PYTHONPATH', '')}",
     }
-    command = [sys.executable, "-m", "novamem.web", "--port", str(port), "--processes", "2"]
+    command = [sys.executable, "-m", "novamem.units", "web", "--port", str(port), "--processes", "2"]
     with (tmp_path / "web.log").open("wb") as log:
         process = subprocess.Popen(command, cwd=django_settings.ROOT, env=environment, stdout=log, stderr=log)
     url = f"http://127.0.0.1:{port}"

@@ -1,0 +1,30 @@
+# syntax=docker/dockerfile:1
+# One image for every unit: `docker run … novamem web | worker | scheduler | upgrade`, or any other command of script/manage.
+# The embedding model comes with the Python packages: nothing is fetched at run time. docs/operations.md says how to run it.
+FROM python:3.11-slim-bookworm AS build
+WORKDIR /app
+# First, and from where it has no parts for graphics cards, which are gigabytes.
+ARG TORCH_INDEX=https://download.pytorch.org/whl/cpu
+COPY requirements.txt requirements.lock ./
+RUN python -m venv .venv \
+    && .venv/bin/pip install --no-cache-dir --index-url "$TORCH_INDEX" "$(grep '^torch==' requirements.txt)"
+COPY script/env script/env
+RUN root=/app PIP_NO_CACHE_DIR=1 sh -c '. script/env' \
+    && .venv/bin/pip uninstall --yes pip
+
+FROM python:3.11-slim-bookworm
+RUN groupadd --gid 10001 novamem \
+    && useradd --uid 10001 --gid novamem --no-create-home --home-dir /data --shell /usr/sbin/nologin novamem \
+    && install -d -o novamem -g novamem -m 700 /data
+WORKDIR /app
+COPY --from=build /app/.venv .venv
+COPY . .
+ENV HOST=0.0.0.0 PORT=8000 NOVAMEM_DATA_DIR=/data
+ENV HF_HUB_OFFLINE=1 TRANSFORMERS_OFFLINE=1 PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
+USER 10001:10001
+VOLUME /data
+EXPOSE 8000
+HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=3 \
+    CMD [".venv/bin/python", "-c", "import http.client, os, sys; c = http.client.HTTPConnection('127.0.0.1', int(os.environ['PORT']), timeout=4); c.request('GET', '/healthz'); sys.exit(c.getresponse().status != 200)"]
+ENTRYPOINT ["script/manage"]
+CMD ["web"]

@@ -1,0 +1,314 @@
+"""Web server, worker and scheduler as programs of their own, and the upgrade that they need."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import psycopg
+import pytest
+
+from novamem import database, env, readiness
+from novamem.database import Logins
+from novamem.embedded import running
+from tests.novamem.conftest import LOCAL, ended, free_port, get, until
+
+pytestmark = pytest.mark.long  # each starts processes
+
+TOMORROW = "memories.9999_of_tomorrow"
+
+
+@pytest.fixture(scope="module")
+def bare(data_dir: Path) -> Iterator[Logins]:
+    """A database that nobody has migrated."""
+    with running(data_dir) as logins:
+        yield database.prepare_database(logins, "bare")
+
+
+@pytest.fixture(scope="module")
+def current(bare: Logins) -> Logins:
+    """A database that was upgraded."""
+    made = database.prepare_database(bare, "current")
+    readiness.bring_up(made)
+    return made
+
+
+@pytest.fixture
+def tomorrow(current: Logins) -> Iterator[Logins]:
+    """The same after a newer release was there."""
+    app, name = TOMORROW.split(".")
+    with psycopg.connect(current.owner) as connection:
+        connection.execute("INSERT INTO django_migrations (app, name, applied) VALUES (%s, %s, now())", [app, name])
+    yield current
+    with psycopg.connect(current.owner) as connection:
+        connection.execute("DELETE FROM django_migrations WHERE name = %s", [name])
+
+
+Manage = Callable[..., "subprocess.Popen[str]"]
+
+
+def program(name: str, *words: str) -> list[str]:
+    """The module that `script/manage NAME …` runs, with its arguments."""
+    return ["novamem.upgrade", *words] if name == "upgrade" else ["novamem.units", name, *words]
+
+
+@pytest.fixture
+def manage(tmp_path: Path) -> Iterator[Manage]:
+    """Starts what `script/manage …` is, in the foreground; what a test leaves running is killed."""
+    started: list[subprocess.Popen[str]] = []
+
+    def start(*words: str, **settings: str) -> "subprocess.Popen[str]":
+        given = {name: value for name, value in os.environ.items() if name not in env.Settings.model_fields}
+        own = {"NOVAMEM_DATA_DIR": str(tmp_path), "EMBEDDER": "fake", "SECRET_KEY": "of the test", "HOST": LOCAL}
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-m", *program(*words)],
+            env={**given, **own, "PYTHONPATH": str(env.ROOT), **settings},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def listens(port: int) -> bool:
+    """Whether somebody does."""
+    with socket.socket() as probe:
+        return probe.connect_ex((LOCAL, port)) == 0
+
+
+def holders(logins: Logins) -> int:
+    """How many schedulers are at work."""
+    with psycopg.connect(logins.owner) as connection:
+        held = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objid = %s AND granted"
+        row = connection.execute(held, [database.SCHEDULER_LOCK]).fetchone()
+    assert row
+    return int(row[0])
+
+
+@pytest.mark.parametrize("processes", ["1", "2"])
+def test_web_serves_until_sigterm(processes: str, manage: Manage, current: Logins) -> None:
+    port = free_port()
+    web = manage("web", "--port", str(port), "--processes", processes, DATABASE_URL=current.app)
+    assert until(lambda: get(f"http://{LOCAL}:{port}/healthz"), web) == {"status": "ok"}
+    parts = get(f"http://{LOCAL}:{port}/readyz")["parts"]
+    assert (parts["database"], parts["migrations"]) == ({"state": "ok"}, {"state": "ok"})
+    family = psutil.Process(web.pid).children(recursive=True)
+    web.send_signal(signal.SIGTERM)
+    assert ended(web)[0] == 0
+    assert not psutil.wait_procs(family, timeout=30)[1]
+
+
+def test_worker_and_scheduler_together_make_the_heart_beat(manage: Manage, current: Logins) -> None:
+    worker = manage("worker", "--threads", "2", DATABASE_URL=current.app)
+    scheduler = manage("scheduler", DATABASE_URL=current.app)
+
+    def beats() -> Any:
+        with psycopg.connect(current.owner) as connection:
+            return connection.execute("SELECT 1 FROM memories_heartbeat").fetchone()
+
+    until(beats, worker)
+    until(lambda: holders(current), scheduler)
+    for process in (worker, scheduler):
+        process.send_signal(signal.SIGTERM)
+    assert [ended(process)[0] for process in (worker, scheduler)] == [0, 0]
+    assert holders(current) == 0
+
+
+def test_a_second_scheduler_takes_over_when_the_first_is_killed(manage: Manage, current: Logins) -> None:
+    first = manage("scheduler", DATABASE_URL=current.app)
+    until(lambda: holders(current), first)
+    second = manage("scheduler", DATABASE_URL=current.app)
+    assert second.stderr
+    assert second.stderr.readline().startswith("another scheduler is at work")
+    assert holders(current) == 1
+    first.kill()
+    first.communicate()
+    until(lambda: holders(current) == 1, second)
+    second.send_signal(signal.SIGTERM)
+    assert ended(second)[0] == 0
+
+
+def test_a_waiting_scheduler_ends_by_sigterm(manage: Manage, current: Logins) -> None:
+    first = manage("scheduler", DATABASE_URL=current.app)
+    until(lambda: holders(current), first)
+    second = manage("scheduler", DATABASE_URL=current.app)
+    assert second.stderr
+    second.stderr.readline()
+    second.send_signal(signal.SIGTERM)
+    assert ended(second)[0] == 0
+
+
+def test_a_scheduler_that_loses_its_turn_ends(manage: Manage, current: Logins) -> None:
+    scheduler = manage("scheduler", DATABASE_URL=current.app)
+    until(lambda: holders(current), scheduler)
+    with psycopg.connect(current.owner) as connection:
+        held = "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND objid = %s"
+        (pid,) = connection.execute(held, [database.SCHEDULER_LOCK]).fetchone() or (0,)
+    with psycopg.connect(current.app, autocommit=True) as connection:  # its own role may end it
+        connection.execute("SELECT pg_terminate_backend(%s)", [pid])
+    code, _, err = ended(scheduler)
+    assert code == 1
+    assert "✗ The scheduler lost its connection to the database" in err
+
+
+@pytest.mark.parametrize("unit", ["web", "worker", "scheduler"])
+def test_a_unit_knows_nothing_of_the_owner(unit: str, manage: Manage, current: Logins) -> None:
+    """Also where it is told: what it starts and what it could read is without."""
+    port = str(free_port())
+    words = [unit, "--port", port, "--processes", "2"] if unit == "web" else [unit]
+    process = manage(*words, DATABASE_URL=current.app, DATABASE_OWNER_URL=current.owner)
+    if unit == "web":
+        until(lambda: get(f"http://{LOCAL}:{port}/healthz"), process)
+        children = psutil.Process(process.pid).children(recursive=True)
+        assert len(children) >= 2
+        assert {child.environ().get("DATABASE_OWNER_URL", "") for child in children} == {""}
+    with psycopg.connect(current.owner, autocommit=True) as connection:
+        users = "SELECT DISTINCT usename FROM pg_stat_activity WHERE datname = 'current' AND pid <> pg_backend_pid()"
+        until(lambda: connection.execute(users).fetchall() == [("nova_app",)], process)
+
+
+def line(told: tuple[int, str, str]) -> str:
+    """The one line that a unit that can't start says."""
+    code, out, err = told
+    assert (code, out) == (1, "")
+    assert re.fullmatch(r"✗ [^\n]+\n", err), err
+    return err
+
+
+UNITS = pytest.mark.parametrize("unit", ["web", "worker", "scheduler"])
+
+
+@UNITS
+def test_a_database_that_was_not_upgraded_names_the_command(unit: str, manage: Manage, bare: Logins) -> None:
+    said = line(ended(manage(unit, DATABASE_URL=bare.app)))
+    assert re.search(r"lacks \d+ migrations of this release .*run `script/manage upgrade`", said)
+
+
+@UNITS
+def test_a_database_of_a_newer_release_is_refused(unit: str, manage: Manage, tomorrow: Logins) -> None:
+    said = line(ended(manage(unit, DATABASE_URL=tomorrow.app)))
+    assert f"another release, which had {TOMORROW}: start that release or a newer one" in said
+
+
+@UNITS
+def test_the_owner_may_not_serve(unit: str, manage: Manage, current: Logins) -> None:
+    assert "DATABASE_URL logs in as nova_owner" in line(ended(manage(unit, DATABASE_URL=current.owner)))
+
+
+@pytest.mark.parametrize(
+    ("url", "why"),
+    [
+        ("", "DATABASE_URL is not set"),
+        ("nonsense", "DATABASE_URL must be a URL such as postgres://"),
+        ("mysql://nova_app@localhost/name", "DATABASE_URL must be a URL such as postgres://"),
+        (f"postgres://nova_app:x@{LOCAL}:9/name", "DATABASE_URL does not lead to a database"),
+    ],
+)
+def test_a_wrong_database_url_is_told(url: str, why: str, manage: Manage) -> None:
+    assert why in line(ended(manage("web", DATABASE_URL=url)))
+
+
+def test_a_taken_port_is_told(manage: Manage, current: Logins) -> None:
+    with socket.create_server((LOCAL, 0)) as listener:
+        port = listener.getsockname()[1]
+        said = line(ended(manage("web", "--port", str(port), DATABASE_URL=current.app)))
+    assert f"Port {port} is taken on {LOCAL}. Stop what listens there, or set PORT to another one." in said
+
+
+@pytest.mark.parametrize("unit", ["worker", "scheduler"])
+@pytest.mark.parametrize("scheme", ["redis", "amqp"])
+def test_a_broker_that_is_away_is_told_without_its_password(
+    unit: str, scheme: str, manage: Manage, current: Logins
+) -> None:
+    url = f"{scheme}://me:hush@{LOCAL}:9/0"
+    said = line(ended(manage(unit, DATABASE_URL=current.app, CELERY_BROKER_URL=url)))
+    assert f"The broker {scheme}://me:**@{LOCAL}:9" in said
+    assert "set CELERY_BROKER_URL to another one" in said
+    assert "hush" not in said
+
+
+def test_script_manage_leads_to_them() -> None:
+    for name in ("web", "worker", "scheduler", "upgrade"):
+        words = ["sh", str(env.ROOT / "script" / "manage"), name, "--help"]
+        told = subprocess.run(words, capture_output=True, text=True, timeout=300, check=True).stdout
+        assert told.startswith(f"usage: script/manage {name}")
+
+
+def test_upgrade_brings_a_database_up_and_then_does_nothing(manage: Manage, bare: Logins) -> None:
+    database.prepare_database(bare, "upgraded")
+    made = bare.to("upgraded")
+    both = {"DATABASE_URL": made.app, "DATABASE_OWNER_URL": made.owner}
+    code, out, _ = ended(manage("upgrade", "--check", **both))
+    assert code == 1
+    assert "\n    memories.0001_" in out
+    code, out, _ = ended(manage("upgrade", "--check", "--json", DATABASE_URL=made.app))  # also without the owner
+    assert code == 1
+    assert {"auth.0001_initial", "memories.0001_tables"} <= set(json.loads(out)["pending"])
+    code, out, _ = ended(manage("upgrade", **both))
+    assert (code, "migrations were applied" in out) == (0, True)
+    for words in (("upgrade",), ("upgrade", "--check")):
+        code, out, err = ended(manage(*words, **both))
+        assert (code, err) == (0, "")
+        assert out == f"The database is that of release {env.VERSION}: nothing to do.\n"
+    with psycopg.connect(made.owner) as connection:  # secrets are made by `firstrun`, not printed into a log of deploys
+        assert connection.execute("SELECT count(*) FROM auth_user").fetchone() == (0,)
+
+
+def test_upgrade_refuses_a_newer_database(manage: Manage, tomorrow: Logins) -> None:
+    both = {"DATABASE_URL": tomorrow.app, "DATABASE_OWNER_URL": tomorrow.owner}
+    for words in (("upgrade", "--check", "--json"), ("upgrade", "--json")):
+        code, out, _ = ended(manage(*words, **both))
+        assert code == 2
+        assert json.loads(out) == {"release": env.VERSION, "pending": [], "unknown": [TOMORROW]}
+
+
+def test_upgrade_needs_the_owner(manage: Manage, current: Logins) -> None:
+    code, out, err = ended(manage("upgrade", DATABASE_URL=current.app))
+    assert (code, out) == (1, "")
+    assert err.startswith("✗ Only the owner of the tables may upgrade.")
+    assert "DATABASE_OWNER_URL=…" in err
+
+
+@pytest.mark.parametrize("words", [(), ("--nonsense",)])
+def test_a_check_that_can_not_tell_ends_by_3(words: tuple[str, ...], manage: Manage) -> None:
+    code, out, err = ended(manage("upgrade", "--check", *words, DATABASE_URL=f"postgres://nova_app:x@{LOCAL}:9/n"))
+    assert (code, out) == (3, "")
+    assert err
+
+
+REDIS = shutil.which("redis-server")
+
+
+@pytest.mark.redis
+def test_units_share_redis(manage: Manage, current: Logins, tmp_path: Path) -> None:
+    assert REDIS
+    port = free_port()
+    words = [REDIS, "--port", str(port), "--bind", LOCAL, "--save", "", "--dir", str(tmp_path)]
+    redis = subprocess.Popen(words, stdout=subprocess.DEVNULL)
+    try:
+        settings = {"DATABASE_URL": current.app, "CELERY_BROKER_URL": f"redis://{LOCAL}:{port}/0"}
+        until(lambda: listens(port), redis)
+        with psycopg.connect(current.owner, autocommit=True) as connection:
+            connection.execute("DELETE FROM memories_heartbeat")
+            worker = manage("worker", **settings)
+            until(lambda: connection.execute("SELECT 1 FROM memories_heartbeat").fetchone(), worker)
+            connection.execute("DELETE FROM memories_heartbeat")
+            manage("scheduler", **settings)
+            until(lambda: connection.execute("SELECT 1 FROM memories_heartbeat").fetchone(), worker)
+    finally:
+        redis.terminate()
+        redis.wait()
