@@ -202,8 +202,8 @@ class Evaluation:
             if key_state := self.key_states.get((row.namespace_id, bytes(row.key_digest))):
                 key_state.bindings.append(binding_of(row))
         rows = Claim.objects.within(self.project_id).filter(status__in=OPEN, fragment__status__in=OPEN, **here)
-        rows = rows.select_related("fragment")
-        for claim in rows.select_for_update(no_key=True, of=("fragment",)).order_by("fragment", "id") if hold else rows:
+        rows = rows.select_related("fragment").order_by("fragment", "id")
+        for claim in rows.select_for_update(no_key=True, of=("fragment",)) if hold else rows:
             if key_state := self.key_states.get(place_of(claim)):
                 self.claims[claim.id] = claim
                 waits = Status.QUARANTINED in (claim.status, claim.fragment.status)

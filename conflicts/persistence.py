@@ -189,7 +189,8 @@ def ensure_conflicts(
     for place in places:
         key_state = evaluation.key_states[place]
         for claim_id in sorted(key_state.contesting):
-            _replace_former(evaluation, key_state, key_state.standing[claim_id])
+            if claim_id in key_state.contesting:  # not replaced meanwhile by another of these
+                _replace_former(evaluation, key_state, key_state.standing[claim_id])
         for waiting in list(key_state.waiting.values()):
             stronger = key_state.replaced_by(waiting) or (
                 _outdated_by(evaluation, key_state, waiting) if decided else None

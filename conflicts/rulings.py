@@ -87,15 +87,22 @@ def record(
     conflicts: Sequence[PendingConflict], decided: Decided, names: Naming, *, now: datetime.datetime
 ) -> list[Ruling]:
     """Leave the ruling of a decision on each key that it was about; the first of the conflicts stands for a key."""
-    by_key: dict[bytes, PendingConflict] = {}
-    for conflict in conflicts:
-        by_key.setdefault(bytes(conflict.key_digest), conflict)
     made = []
-    for conflict in by_key.values():
+    for conflict in _by_key(conflicts).values():
         row = _ruling(conflict, decided, now=now)
         if row is not None and (decided.asked_for or not _takes_the_newest(conflict, names)):
             made.append(_store_ruling(row))
     return made
+
+
+def ruled_keys(conflicts: Sequence[PendingConflict], names: Naming, *, asked_for: bool) -> frozenset[bytes]:
+    """Return the keys on which a decision for one value will leave a ruling."""
+    by_key = _by_key(conflicts)
+    return frozenset(key for key, conflict in by_key.items() if asked_for or not _takes_the_newest(conflict, names))
+
+
+def _by_key(conflicts: Sequence[PendingConflict]) -> dict[bytes, PendingConflict]:
+    return {bytes(conflict.key_digest): conflict for conflict in reversed(conflicts)}
 
 
 def _takes_the_newest(conflict: PendingConflict, names: Naming) -> bool:

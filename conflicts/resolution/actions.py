@@ -14,6 +14,7 @@ from conflicts.claims import assertion_from, claim_of
 from conflicts.enums import ConflictKind, Keep, Resolution
 from conflicts.evaluation import Evaluation, place_of
 from conflicts.gate import Assertion, Period
+from conflicts.key_state import KeyState
 from conflicts.models import PendingConflict
 from conflicts.persistence import Succession, supersede, supersede_claims
 from conflicts.resolution.cardinality import make_multi_valued, restore_predicate
@@ -56,19 +57,24 @@ class Effects:
     claims: list[str] = field(default_factory=list)
     # Who had to yield, or was kept; not needed to take it back.
     opponents: list[uuid.UUID] = field(default_factory=list)
+    # Claims of the user's that it did not name; and the conflicts that these stand in since.
+    spared: set[uuid.UUID] = field(default_factory=set)
+    contests: list[str] = field(default_factory=list)
 
     def as_json(self) -> dict[str, Any]:
         """For the conflict's row."""
-        return {"succession": self.succession.as_json(), "predicate": self.predicate} | {
+        told = {"succession": self.succession.as_json(), "predicate": self.predicate} | {
             "made": self.made,
             "claims_made": self.claims,
         }
+        return told | ({"contests": self.contests} if self.contests else {})
 
     @classmethod
     def from_json(cls, stored: dict[str, Any]) -> Self:
-        """As stored, also before memories and claims were made."""
-        done = Succession.from_json(stored["succession"])
-        return cls(done, stored["predicate"], stored.get("made", []), stored.get("claims_made", []))
+        """As stored, also before memories, claims and conflicts were made."""
+        done, contests = Succession.from_json(stored["succession"]), stored.get("contests", [])
+        made, claims = stored.get("made", []), stored.get("claims_made", [])
+        return cls(done, stored["predicate"], made, claims, contests=contests)
 
     def take_back(self, project_id: uuid.UUID, *, now: datetime.datetime) -> None:
         """Undo them."""
@@ -76,6 +82,7 @@ class Effects:
         made = Fragment.objects.within(project_id).filter(id__in=self.made)
         made.update(status=Status.ARCHIVED, archived_reason=UNDONE, updated_at=now, revision=F("revision") + 1)
         Claim.objects.within(project_id).filter(id__in=self.claims).delete()
+        PendingConflict.objects.within(project_id).pending().filter(id__in=self.contests).end(now=now)
         if self.predicate is not None:
             restore_predicate(
                 project_id=project_id,
@@ -84,6 +91,33 @@ class Effects:
                 former=self.predicate["former"],
                 now=now,
             )
+
+
+@dataclass(frozen=True, slots=True)
+class Decider:
+    """How far who decides is believed, whose the ruling will be, and on which keys it will speak for one value."""
+
+    rank: int
+    owner_id: uuid.UUID | None
+    keys: frozenset[bytes]
+
+    def chosen(self, claim: Claim, key_state: KeyState) -> Assertion:
+        """Return the claim as it would stand: as strong as the ruling that the decision leaves."""
+        said = key_state.under_rulings(assertion_from(claim))
+        stronger = bytes(claim.key_digest) in self.keys and self.rank > said.ruling
+        return replace(said, ruling=self.rank, ruled_by=self.owner_id) if stronger else said
+
+    def spares(self, other: Assertion) -> bool:
+        """Return whether it is somebody else's word that a decision which does not name it leaves standing."""
+        return other.attested and other.owner_id != self.owner_id
+
+
+@dataclass(frozen=True, slots=True)
+class Opposition:
+    """The claims that a decision concerns, as far as they stand: those that yield or are kept, and those it spares."""
+
+    yielding: list[uuid.UUID]
+    spared: set[uuid.UUID]
 
 
 def affected_fragments(
@@ -101,6 +135,7 @@ def apply_decision(
     action: str,
     keep: str,
     *,
+    decider: Decider,
     correction: Correction | None = None,
 ) -> Effects:
     """Does it. Raise NotApplicable, CannotSplit, BlockedByErasure."""
@@ -115,12 +150,12 @@ def apply_decision(
     if action == Resolution.REJECT:
         return Effects(_archive(evaluation, newcomer, claims, why=REJECTED))
     if correction is not None:
-        return _correct(evaluation, newcomer, claims, correction, [row, *siblings])
+        return _correct(evaluation, newcomer, claims, correction, [row, *siblings], decider)
     assertions = [assertion_from(claim) for claim in claims]
-    opponents = _opponents(evaluation, assertions, [row, *siblings])
+    against = opposition(evaluation, claims, [row, *siblings], decider)
     if action == Resolution.SUPERSEDE:
-        return _supersede(evaluation, newcomer, assertions, opponents, [row, *siblings])
-    return KEEPING[Keep(keep)](evaluation, newcomer, assertions, opponents)
+        return _supersede(evaluation, newcomer, assertions, against, [row, *siblings])
+    return KEEPING[Keep(keep)](evaluation, newcomer, assertions, against.yielding)
 
 
 def _decided(evaluation: Evaluation, row: PendingConflict, newcomer: Fragment) -> list[Claim]:
@@ -158,42 +193,45 @@ def _compare_versions(action: str) -> Effects:
     return Effects()
 
 
-def _opponents(
-    evaluation: Evaluation, assertions: Sequence[Assertion], conflicts: Sequence[PendingConflict]
-) -> list[uuid.UUID]:
-    """Return the claims that have to yield: all that stand against these now, and which the conflicts name."""
+def challengers(conflicts: Sequence[PendingConflict]) -> list[Claim]:
+    """Return the claims that these conflicts decide on: of a text all."""
+    if not conflicts:
+        return []
+    named = {conflict.challenger for conflict in conflicts}
+    texts = {conflict.newcomer_id for conflict in conflicts if conflict.kind != ConflictKind.CLAIM}
+    newcomers = {conflict.newcomer_id for conflict in conflicts if conflict.newcomer_id}
+    rows = Claim.objects.within(conflicts[0].project_id).filter(fragment__in=newcomers)
+    return [claim for claim in rows.select_related("fragment") if claim.id in named or claim.fragment_id in texts]
+
+
+def opposition(
+    evaluation: Evaluation, claims: Iterable[Claim], conflicts: Iterable[PendingConflict], decider: Decider
+) -> Opposition:
+    """Return what stands against these claims once they are chosen, and what the conflicts name."""
     named = {conflict.challenged for conflict in conflicts if conflict.challenged}
-    found = {i for i in named if i in evaluation.claims and evaluation.claims[i].status in STANDING}
-    for assertion in assertions:
-        key_state = evaluation.key_states[place_of(evaluation.claims[assertion.id])]
-        found |= {other.id for other in key_state.opponents(assertion)}
-    return sorted(found)
-
-
-def standing_against(evaluation: Evaluation, newcomers: Iterable[uuid.UUID | None]) -> set[uuid.UUID]:
-    """Return the fragments of all that stand against what these claim, whether or not a conflict names them."""
-    claims = Claim.objects.within(evaluation.project_id).filter(fragment__in=[i for i in newcomers if i])
-    return {
-        other.fragment_id
-        for claim in claims.select_related("fragment")
-        if (key_state := evaluation.key_states.get(place_of(claim)))
-        for other in key_state.opponents(assertion_from(claim))
-    }
+    yielding = {i for i in named if i in evaluation.claims and evaluation.claims[i].status in STANDING}
+    spared = set[uuid.UUID]()
+    for claim in claims:
+        if key_state := evaluation.key_states.get(place_of(claim)):
+            for other in key_state.opponents(decider.chosen(claim, key_state)):
+                (spared if other.id not in named and decider.spares(other) else yielding).add(other.id)
+    return Opposition(sorted(yielding), spared - yielding)
 
 
 def _supersede(
     evaluation: Evaluation,
     newcomer: Fragment,
     assertions: Sequence[Assertion],
-    opponents: list[uuid.UUID],
+    against: Opposition,
     conflicts: Sequence[PendingConflict],
 ) -> Effects:
+    opponents = against.yielding
     _assign_slots(evaluation, assertions, without=set(opponents))
     _activate(evaluation, newcomer, assertions)
     successors = dict.fromkeys(opponents, newcomer.id)
     done = supersede_claims(evaluation.project_id, successors, now=evaluation.now)
     claims = _claimed(evaluation, conflicts, newcomer, without=set(opponents))
-    return _effects(evaluation, done, opponents, claims=claims)
+    return _effects(evaluation, done, opponents, claims=claims, spared=against.spared)
 
 
 def _claimed(
@@ -223,6 +261,7 @@ def _correct(
     claims: Sequence[Claim],
     correction: Correction,
     conflicts: Sequence[PendingConflict],
+    decider: Decider,
 ) -> Effects:
     """Return what the person typed stands, in a memory of its own; the challenger is archived as it was written."""
     fragment, vector, drafts = correction.newcomer.fragment, correction.newcomer.vector, correction.newcomer.claims
@@ -231,7 +270,8 @@ def _correct(
     evaluation.claims |= {claim.id: claim for claim in made}
     evaluation.read({place_of(claim) for claim in made} - evaluation.key_states.keys())
     assertions = [assertion_from(claim) for claim in made]
-    opponents = _opponents(evaluation, assertions, conflicts)
+    against = opposition(evaluation, made, conflicts, decider)
+    opponents = against.yielding
     left = _archive(evaluation, newcomer, claims, why=EDITED)
     insert([fragment])
     gone = {*opponents, *(claim.id for claim in claims)}
@@ -244,7 +284,7 @@ def _correct(
     link = Link.objects.create(project_id=evaluation.project_id, **ends)
     done = supersede_claims(evaluation.project_id, dict.fromkeys(opponents, fragment.id), now=evaluation.now)
     done.links += [str(link.id), *left.links]
-    return _effects(evaluation, done, opponents, made=[str(fragment.id)])
+    return _effects(evaluation, done, opponents, made=[str(fragment.id)], spared=against.spared)
 
 
 def _keep_pair(

@@ -2,7 +2,7 @@
 
 import datetime
 import uuid
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,16 +72,24 @@ def resolve(
         evaluation = _evaluation(row, places, now=now)
         if alone:
             siblings = [*siblings, *_freed_conflicts(evaluation, row, principal)]
+        decider = decider_of(principal, [row, *siblings], _names(evaluation, row), settlement)
+        against = actions.opposition(evaluation, actions.challengers([row, *siblings]), [row, *siblings], decider)
         if settlement.action != Resolution.REJECT:
-            rulings.refuse_weaker(principal, _overruled_rulings(evaluation, [row, *siblings]))
-        _refuse_low(principal, evaluation, [row, *siblings], settlement)
+            rulings.refuse_weaker(principal, _overruled_rulings(evaluation, against.yielding))
+        _refuse_low(principal, evaluation, [row, *siblings], settlement, against.yielding)
         touched = actions.affected_fragments(evaluation, row, siblings)
         before = snapshot(row.project_id, touched)
         pairs = {str(c.id): c.opponent() for rows in evaluation.pending.values() for c in rows}
         try:
             with one_value_checked_at_the_end():
                 effects = actions.apply_decision(
-                    evaluation, row, siblings, settlement.action, settlement.keep, correction=settlement.correction
+                    evaluation,
+                    row,
+                    siblings,
+                    settlement.action,
+                    settlement.keep,
+                    decider=decider,
+                    correction=settlement.correction,
                 )
                 if alone:
                     actions.release(evaluation, {s.challenger for s in siblings} - {row.challenger})
@@ -91,7 +99,7 @@ def resolve(
         row.save()
         ruled = _decided(row, settlement, effects, principal)
         rulings.record([row, *siblings], ruled, _names(evaluation, row), now=now)
-        ensure_conflicts(_evaluation(row, places, now=now), places, decided=True)
+        effects.contests = _face_ruling(_evaluation(row, places, now=now), places, effects.spared, known=pairs)
         after = snapshot(row.project_id, {*touched, *map(uuid.UUID, effects.made)})
         changed = {key: state for key, state in before.items() if state != after[key]}
         row.before = {
@@ -106,14 +114,19 @@ def resolve(
 
 
 def _refuse_low(
-    principal: Principal, evaluation: Evaluation, conflicts: list[PendingConflict], settlement: Settlement
+    principal: Principal,
+    evaluation: Evaluation,
+    conflicts: list[PendingConflict],
+    settlement: Settlement,
+    against: Iterable[uuid.UUID],
 ) -> None:
     """Raise NotPermitted when somebody above the principal's ceiling would yield, or get another value beside it."""
     newcomers = {conflict.newcomer_id for conflict in conflicts}
     if settlement.action == Resolution.REJECT:
         yielding = newcomers
     else:
-        yielding = {conflict.existing_id for conflict in conflicts} | actions.standing_against(evaluation, newcomers)
+        yielding = {conflict.existing_id for conflict in conflicts}
+        yielding |= {evaluation.claims[claim_id].fragment_id for claim_id in against}
         yielding |= newcomers if settlement.correction else set()
     rows = Fragment.objects.within(evaluation.project_id).filter(id__in=yielding)
     authority.refuse_below(principal, rows.values_list("authority", flat=True), what="what this decides on")
@@ -121,6 +134,26 @@ def _refuse_low(
         for claim in [claim for claim in evaluation.claims.values() if claim.fragment_id in newcomers]:
             names = evaluation.namings[claim.namespace_id]
             refuse_low_rule(principal, claim.namespace_id, names, [claim.predicate])
+
+
+def decider_of(
+    principal: Principal, conflicts: Sequence[PendingConflict], names: Naming, settlement: Settlement
+) -> actions.Decider:
+    """Return whoever decides so, and where that leaves a ruling for one value alone."""
+    alone = settlement.action == Resolution.SUPERSEDE
+    keys = rulings.ruled_keys(conflicts, names, asked_for=settlement.ruling) if alone else frozenset[bytes]()
+    return actions.Decider(authority.rank_of(principal), principal.owner_id, keys)
+
+
+def _face_ruling(
+    evaluation: Evaluation, places: set[Place], spared: set[uuid.UUID], *, known: Collection[str]
+) -> list[str]:
+    """Let everything on the keys face what was decided. Return the new conflicts of what the decision spared."""
+    for key_state in evaluation.key_states.values():
+        key_state.contesting |= spared & key_state.standing.keys()
+    found = ensure_conflicts(evaluation, places, decided=True)
+    rows = [row for rows in found.values() for row in rows if row.newcomer_claim in spared]
+    return [str(row.id) for row in rows if str(row.id) not in known]
 
 
 def _decided(row: PendingConflict, settlement: Settlement, effects: Effects, principal: Principal) -> rulings.Decided:
@@ -140,9 +173,8 @@ def _names(evaluation: Evaluation, row: PendingConflict) -> Naming:
     return evaluation.namings[row.namespace_id]
 
 
-def _overruled_rulings(evaluation: Evaluation, conflicts: list[PendingConflict]) -> list[tuple[int, uuid.UUID | None]]:
-    """Return the rulings, by authority and whose they are, against which these conflicts are."""
-    ids = {conflict.challenged for conflict in conflicts}
+def _overruled_rulings(evaluation: Evaluation, ids: Iterable[uuid.UUID]) -> list[tuple[int, uuid.UUID | None]]:
+    """Return the rulings, by authority and whose they are, that chose these claims."""
     standing = [assertion for key_state in evaluation.key_states.values() for assertion in key_state.standing.values()]
     return [
         (assertion.ruling, assertion.ruled_by) for assertion in standing if assertion.id in ids and assertion.ruling
@@ -180,9 +212,8 @@ def undo(principal: Principal, conflict_id: uuid.UUID, *, now: datetime.datetime
         except (IntegrityError, ClaimsCollide) as error:
             decided = {*done["fragments"], *done.get("made", ())}
             raise CannotUndo(TAKEN, _others(row, places, error, decided), then=MAKE_ROOM) from error
-        _refuse_rivals(
-            _evaluation(row, places, now=now), {uuid.UUID(key) for key in done["fragments"]}, row.resolved_at
-        )
+        restored = {uuid.UUID(key) for key in done["fragments"]}
+        _refuse_rivals(_evaluation(row, places, now=now), restored, row)
         settled = PendingConflict.objects.within(row.project_id).filter(id__in=settled_ids)
         for conflict in settled:
             conflict.reopen()
@@ -210,11 +241,15 @@ def _others(row: PendingConflict, places: set[Place], error: Exception, decided:
     return found - decided
 
 
-def _refuse_rivals(evaluation: Evaluation, restored: set[uuid.UUID], since: datetime.datetime) -> None:
-    """Raise CannotUndo when what stands again opposes what came to stand meanwhile."""
+def _refuse_rivals(evaluation: Evaluation, restored: set[uuid.UUID], row: PendingConflict) -> None:
+    """Raise CannotUndo when what stands again opposes what came to stand meanwhile.
+
+    A newcomer that stood already, against a ruling, waits again with its conflict.
+    """
+    known, since = restored | {row.newcomer_id}, row.resolved_at
     for key_state in evaluation.key_states.values():
         for assertion in [one for one in key_state.standing.values() if one.fragment_id in restored]:
-            others = [o for o in key_state.opponents(assertion) if o.fragment_id not in restored]
+            others = [o for o in key_state.opponents(assertion) if o.fragment_id not in known]
             rivals = [o for o in others if o.id not in key_state.contesting]
             rivals = [
                 o for o in rivals if o.slot == assertion.slot or evaluation.claims[o.id].fragment.created_at >= since

@@ -11,12 +11,15 @@ from django.contrib.postgres.aggregates import ArrayAgg, BoolOr
 from django.db.models import Case, Count, Exists, F, Min, OuterRef, Q, QuerySet, UUIDField, Value, When
 from django.db.models.functions import Coalesce, NullIf
 
+from conflicts.enums import Resolution
 from conflicts.evaluation import Evaluation, place_of
 from conflicts.models import PendingConflict, Reservation
-from conflicts.resolution import visible_conflicts, waiting, with_claims
+from conflicts.resolution import Settlement, visible_conflicts, waiting, with_claims
+from conflicts.resolution.actions import challengers, opposition
+from conflicts.resolution.decisions import decider_of
 from memories import access
 from memories.access import Principal
-from memories.models import Claim, Fragment
+from memories.models import Fragment
 from memories.models.enums import STANDING
 
 # Where a newcomer comes from: the source that its writer named, else the agent.
@@ -162,17 +165,16 @@ def replaced_if_accepted(principal: Principal, row: PendingConflict, *, now: dat
     if row.newcomer_id is None:
         return []
     with access.enter(principal, why="foresee"):
-        mine = PendingConflict.objects.within(row.project_id).pending().filter(newcomer=row.newcomer_id)
-        if row.newcomer_claim:
-            mine = mine.filter(newcomer_claim=row.newcomer_claim)
-        named: set[uuid.UUID] = {i for i in mine.values_list("existing_id", flat=True) if i}
-        claim = Claim.objects.within(row.project_id).filter(id=row.challenger).first()
-        if claim is not None:
-            evaluation = Evaluation(row.project_id, [row.namespace_id], claims=0, now=now)
-            evaluation.read({place_of(claim)})
-            key_state = evaluation.key_states[place_of(claim)]
-            assertion = key_state.waiting.get(claim.id)
-            named |= {other.fragment_id for other in key_state.opponents(assertion)} if assertion else set()
+        waits = PendingConflict.objects.within(row.project_id).pending().filter(newcomer=row.newcomer_id)
+        mine = list(waits.filter(newcomer_claim=row.newcomer_claim) if row.newcomer_claim else waits)
+        named: set[uuid.UUID] = {conflict.existing_id for conflict in mine if conflict.existing_id}
+        evaluation = Evaluation(row.project_id, [row.namespace_id], claims=0, now=now)
+        claims = challengers(mine)
+        evaluation.read({place_of(claim) for claim in claims})
+        request = Settlement(Resolution.SUPERSEDE, row.revision)
+        decider = decider_of(principal, mine, evaluation.namings[row.namespace_id], request)
+        yielding = opposition(evaluation, claims, mine, decider).yielding
+        named |= {evaluation.claims[claim_id].fragment_id for claim_id in yielding}
         rows = Fragment.objects.within(row.project_id).filter(id__in=named, status__in=STANDING)
         return list(rows.order_by("id"))
 

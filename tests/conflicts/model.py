@@ -343,14 +343,15 @@ class Model:
     def _replace_former(self, said, now):
         """Once no ruling is in the way, what its owner said before yields, and what is believed less."""
         opponents = [o for o in self.on(said.key) if o.id != said.id and opposes(said, o)]
-        if all(self._beats(said, o, False) and o.at <= said.at for o in opponents):
+        # It stands no more where another of these replaced it meanwhile.
+        if said.stands and all(self._beats(said, o, False) and o.at <= said.at for o in opponents):
             for former in opponents:
                 self._supersede(former, said, now)
 
     def _face_rulings(self, key):
         for said in self._contesting(key):
             self._face(said, {o.id for o in self.on(key) if o.id != said.id and opposes(said, o)})
-        self.contesting.clear()
+            self.contesting.discard(said.id)
 
     def _face(self, said, opponents):
         """What stands against a ruling has one conflict with each opponent, and none when there is none."""
@@ -420,10 +421,11 @@ class Model:
         open_before = [c for c in self.conflicts if not c.resolution]
         siblings = [c for c in self.pending(newcomer=conflict.newcomer) if c is not conflict and conflict.newcomer]
         self.look_up()
+        kept = []
         if conflict.kind == "dispute":
             self._review(conflict, action, now)
         else:
-            self._decide([conflict, *siblings], action, keep, now)
+            kept = self._decide([conflict, *siblings], action, keep, now)
         for settled in (conflict, *siblings):
             settled.resolution, settled.settled_with = action, conflict
         known = list(self.conflicts)
@@ -435,6 +437,7 @@ class Model:
             "after": {i: self.said[i].belief() for i in changed},
             "ended": [c for c in open_before if c.resolution == "obsolete"],
             "made": [c for c in self.conflicts if c not in known],
+            "kept": kept,
         }
 
     def _review(self, conflict, action, now):
@@ -447,18 +450,32 @@ class Model:
     def _decide(self, conflicts, action, keep, now):
         new = self.said[conflicts[0].newcomer]
         named = {c.existing for c in conflicts}
+        # What is chosen alone opposes with the rank that it gets.
+        new.ruled = new.ruled or (action == "supersede" and new.key not in self.newer_wins)
         others = [o for o in self.on(new.key) if o.id in named or opposes(new, o)]
         if action == "keep_both" and keep == "period":
             self._split(new, others)
         if action == "keep_both" and keep == "pair":
             self._keep(new, others)
         if action == "supersede":
+            spared = [o for o in others if o.attested and o.id not in named]
+            others = [o for o in others if o not in spared]
+            self.contesting |= {o.id for o in spared}
             for other in others:
                 self._supersede(other, new, now)
         new.status, new.updated = ("archived", now) if action == "reject" else ("active", now)
         new.reason = "rejected" if action == "reject" else ""
         if new.key not in self.newer_wins:
             self._rule(conflicts[0], new, others, action)
+        return self._keep_the_rest(new)
+
+    def _keep_the_rest(self, new):
+        """A ruling makes those it chose oppose others that stand already: these go on standing beside them."""
+        self.look_up()
+        kept = [(a, b) for a, b in self.rivals() if a.key == new.key and not {a.id, b.id} & self.contesting]
+        for a, b in kept:
+            self._keep(a, [b])
+        return kept
 
     def _rule(self, conflict, new, others, action):
         """A decision holds: what contradicts it is replaced, and what that said besides is said by it."""
@@ -527,6 +544,8 @@ class Model:
 
     def _collide(self, pair, restored):
         """Whether two can't stand together again: what contests a ruling waits for a person, or replaces the other."""
+        if all(said.id in restored for said in pair):
+            return False  # as they stood before
         return not any(said.id not in restored and self.contests(said) for said in pair)
 
     def undo(self, conflict, now):
@@ -542,8 +561,12 @@ class Model:
             parted, self.said[i].beside = self.said[i].beside - beside, beside
             for j in parted & self.said.keys():
                 self.said[j].beside -= {i}
+        for a, b in done["kept"]:
+            a.beside, b.beside = a.beside - {b.id}, b.beside - {a.id}
         self.look_up()
-        if any(self._collide(pair, done["said"]) for pair in self.rivals()):
+        open_again = [{c.newcomer, c.existing} for c in (conflict, *conflict.siblings)]
+        rivals = [pair for pair in self.rivals() if {said.id for said in pair} not in open_again]
+        if any(self._collide(pair, done["said"]) for pair in rivals):
             rule_again()
             for i, (state, beside) in former.items():
                 self.said[i].restore(state)

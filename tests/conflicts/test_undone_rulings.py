@@ -13,6 +13,7 @@ def agents(project, agent_of):
     return {
         "user": agent_of(project, owner="chat", ceiling="user_explicit", may_attest_user=True).client,
         "tool": agent_of(project, owner="tool", ceiling="tool_output").client,
+        "other": agent_of(project, owner="other", ceiling="tool_output").client,
         "carol": agent_of(project, owner="carol", ceiling="user_explicit", verbs=verbs).client,
     }
 
@@ -58,3 +59,35 @@ def test_the_users_later_word_stands_alone_when_the_ruling_against_it_is_undone(
     assert [(row["newcomer"]["content"], row["existing"]["content"]) for row in left] == [
         ("The user's budget is $900.", "My budget is $800.")
     ]
+
+
+def test_a_ruling_is_undone_where_the_user_said_two_things_against_it(agents):
+    """One of the two replaces the other, whichever is looked at first: on several keys, so that both orders occur."""
+    for key in ({"subject": "user", "predicate": f"motto {n}"} for n in range(6)):
+        path = _split_by_period(agents, key)
+        for value in ("$900", "$750"):
+            _claim(agents["user"], key, value, "user_explicit")
+        assert agents["carol"].post(f"{path}/undo").status_code == 200
+        (standing,) = [row for row in _believed(agents, key) if row["authority"] == 6]
+        assert standing["value"] == "$750"
+
+
+def _split_by_period(agents, key):
+    """The path of a conflict: a tool said $750, and a person let it end where another's $900 begins."""
+    _claim(agents["tool"], key, "$750", "tool_output")
+    (conflict,) = _claim(agents["other"], key, "$900", "tool_output")["pending_conflicts"]
+    path = f"{URL}/conflicts/{conflict['id']}"
+    wish = {"action": "keep_both", "keep": "period", "revision": agents["carol"].get(path).json()["revision"]}
+    assert agents["carol"].post(f"{path}/resolve", wish, format="json").status_code == 200
+    return path
+
+
+def _claim(client, key, value, source):
+    body = {"namespace": "acme:main", "content": f"It is {value}.", "claim": {**key, "value": value}}
+    answer = client.post(f"{URL}/fragments", {**body, "provenance": {"source": source}}, format="json")
+    assert answer.status_code == 201, answer.json()
+    return answer.json()
+
+
+def _believed(agents, key):
+    return agents["carol"].get(f"{URL}/claims", {"namespace": "acme:main", **key}).json()["results"]

@@ -74,7 +74,7 @@ _STATE = _by_id(
     )
 )
 _DECIDED = _object(
-    {"made": _each(_id), "claims_made": _each(_id)},
+    {"made": _each(_id), "claims_made": _each(_id), "contests": _each(_id)},
     fragments=_STATE,
     after=_STATE,
     siblings=_each(_id),
