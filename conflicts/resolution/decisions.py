@@ -80,21 +80,7 @@ def resolve(
         touched = actions.affected_fragments(evaluation, row, siblings)
         before = snapshot(row.project_id, touched)
         pairs = {str(c.id): c.opponent() for rows in evaluation.pending.values() for c in rows}
-        try:
-            with one_value_checked_at_the_end():
-                effects = actions.apply_decision(
-                    evaluation,
-                    row,
-                    siblings,
-                    settlement.action,
-                    settlement.keep,
-                    decider=decider,
-                    correction=settlement.correction,
-                )
-                if alone:
-                    actions.release(evaluation, {s.challenger for s in siblings} - {row.challenger})
-        except IntegrityError as error:
-            raise NotApplicable("another claim holds at that time: settle it first") from error
+        effects = _apply(evaluation, row, siblings, settlement, decider)
         _note(row, siblings, settlement, effects, principal, now=now)
         row.save()
         ruled = _decided(row, settlement, effects, principal)
@@ -111,6 +97,24 @@ def resolve(
         }
         row.save()
         return row
+
+
+def _apply(
+    evaluation: Evaluation,
+    row: PendingConflict,
+    siblings: list[PendingConflict],
+    settlement: Settlement,
+    decider: actions.Decider,
+) -> Effects:
+    action, keep, typed = settlement.action, settlement.keep, settlement.correction
+    try:
+        with one_value_checked_at_the_end():
+            effects = actions.apply_decision(evaluation, row, siblings, action, keep, decider=decider, correction=typed)
+            if (action, keep) == (Resolution.KEEP_BOTH, Keep.PREDICATE):
+                actions.release(evaluation, {s.challenger for s in siblings} - {row.challenger})
+    except IntegrityError as error:
+        raise NotApplicable("another claim holds at that time: settle it first") from error
+    return effects
 
 
 def _refuse_low(
