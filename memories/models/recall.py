@@ -1,7 +1,7 @@
 """What a project expects its memory to answer: recall checks, and how their runs went."""
 
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from django.contrib.postgres.fields import ArrayField
@@ -27,12 +27,14 @@ class RecallCheckQuerySet(TenantQuerySet):
         ordered: RecallCheckQuerySet = self.select_related("namespace").order_by("namespace__name", "name")
         return ordered
 
-    def concerning(self, namespaces: Iterable[Namespace]) -> "RecallCheckQuerySet":
-        """Those whose question reads one of these: its own, those of its users, and all where it is the shared one."""
-        found = list(namespaces)
-        if any(place.agent == SHARED for place in found):
-            return self
-        return self.filter(models.Q(namespace__in=found) | models.Q(namespace__parent__in=found))
+    def concerning(self, namespaces: Sequence[Namespace] | None, *, users: bool) -> "RecallCheckQuerySet":
+        """Those whose question reads one of these, or all: its own, with `users` its users', all of the shared one."""
+        rows = (
+            self if users else self.filter(models.Q(namespace__parent=None) | models.Q(namespace__in=namespaces or ()))
+        )
+        if namespaces is None or any(namespace.agent == SHARED for namespace in namespaces):
+            return rows
+        return rows.filter(models.Q(namespace__in=namespaces) | models.Q(namespace__parent__in=namespaces))
 
     def forget(self, project_id: uuid.UUID, ids: Sequence[uuid.UUID], *, texts: Sequence[str]) -> int:
         """Delete those that expect one of these fragments or hold words of it; how many. While the fragments stand.

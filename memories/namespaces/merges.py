@@ -96,7 +96,7 @@ def merge(principal: Principal, operation: Operation, progress: Progress) -> dic
         cause=RecallCause.MERGE,
         now=operation.started_at or now,
         namespace=target,
-        operation_id=operation.id,
+        operation=operation,
     )
     with progress.alive(), access.enter(principal, why="merge"):
         source = Namespace.objects.within(target.project_id).named([operation.options["source"]]).first()

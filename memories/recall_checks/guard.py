@@ -13,7 +13,7 @@ from typing import Any
 from memories import access
 from memories.access import Principal
 from memories.errors import NovaError
-from memories.models import EmbeddingModel, Namespace, RecallCheck, RecallRun
+from memories.models import EmbeddingModel, Namespace, Operation, RecallCheck, RecallRun
 from memories.operations import ACCEPT, Progress
 from memories.recall_checks.evaluation import AskedCheck, Judge, Places
 
@@ -44,6 +44,11 @@ class RecallLost(NovaError):
         return {"lost": [str(check.id) for check in self.lost]}
 
 
+def asks_users(operation: Operation | None) -> bool:
+    """Return whether users' checks are asked too: a key may speak for one user, and learns of no other's."""
+    return operation is None or operation.key_id is None
+
+
 @dataclass(slots=True)
 class RecallGuard:
     """The checks that an operation concerns, how they stood before it, and how they stand after."""
@@ -61,20 +66,20 @@ class RecallGuard:
     def around(
         cls,
         principal: Principal,
-        namespaces: Iterable[Namespace] | None,
+        namespaces: Sequence[Namespace] | None,
         *,
         cause: str,
         now: datetime.datetime,
         namespace: Namespace | None = None,
-        operation_id: uuid.UUID | None = None,
+        operation: Operation | None = None,
     ) -> "RecallGuard":
         """Ask the checks that concern some namespaces, or all, as things stand. Not inside a transaction."""
         with access.enter(principal, why="recall checks"):
             rows = RecallCheck.objects.within(principal.project_id)
-            checks = list((rows if namespaces is None else rows.concerning(namespaces)).in_order())
+            checks = list(rows.concerning(namespaces, users=asks_users(operation)).in_order())
         judge = Judge.of(principal.project_id, now=now)
         asked = [each for some in judge.asked(checks) for each in some]
-        return cls(judge, cause, namespace, operation_id, asked, judge.places(asked))
+        return cls(judge, cause, namespace, operation.id if operation else None, asked, judge.places(asked))
 
     def look(self) -> None:
         """Ask again, as the open transaction has it."""

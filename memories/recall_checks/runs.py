@@ -9,7 +9,7 @@ from memories.models import Operation, RecallCheck
 from memories.models.enums import RecallCause
 from memories.operations import BadOptions, Options, Progress
 from memories.recall_checks.evaluation import Judge, Places
-from memories.recall_checks.guard import keep_run
+from memories.recall_checks.guard import asks_users, keep_run
 
 
 def check_options(options: Options) -> None:
@@ -23,7 +23,8 @@ def run(principal: Principal, operation: Operation, progress: Progress) -> dict[
     began, now = time.perf_counter(), operation.started_at or operation.created_at
     with access.enter(principal, why="recall checks"):
         rows = RecallCheck.objects.within(principal.project_id)
-        checks = list((rows.concerning([operation.namespace]) if operation.namespace else rows).in_order())
+        namespaces = [operation.namespace] if operation.namespace else None
+        checks = list(rows.concerning(namespaces, users=asks_users(operation)).in_order())
     judge, places = Judge.of(principal.project_id, now=now), Places()
     for some in judge.asked(checks):
         places |= judge.places(some)

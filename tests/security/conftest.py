@@ -13,7 +13,7 @@ from conflicts.models import PendingConflict, Predicate
 from conflicts.public import ClaimDraft
 from conflicts.registry import register_predicate
 from conflicts.resolution import Settlement, resolve
-from memories import access, jobs, upkeep
+from memories import access, jobs, recall_checks, upkeep
 from memories.access import keys
 from memories.erasure import forget
 from memories.ingest.updates import archive
@@ -31,6 +31,7 @@ from memories.models import (
 )
 from memories.models.enums import CopyReason, EvictionReason
 from memories.operations import start
+from memories.recall_checks import CheckDraft
 from memories.rest.users import address_of
 from memories.upkeep.graph import create_episode
 from memories.upkeep.lifecycle.removal import Cause, remove_fragments
@@ -109,8 +110,21 @@ def _made(principal, *, now):
         "operation": start(principal, **wish, dry_run=False, now=now).id,
         "run": run.id,
         "pack": pack.id,
+        "check": recall_checks.keep(
+            principal,
+            [CheckDraft(namespace="acme:main", question="What left?", expects="text", expected="left")],
+            now=now,
+        )[0][0].id,
         "backup": jobs.run(whole, made.id).report["backup_id"],
     }
+
+
+def _check(principal, *, now):
+    """The id of a recall check."""
+    ((row, _),) = recall_checks.keep(
+        principal, [CheckDraft(namespace="acme:main", question="What left?", expects="text", expected="left")], now=now
+    )
+    return row.id
 
 
 def _tombstone(principal, fragment, *, now):

@@ -5,6 +5,8 @@ import pytest
 HERON = {"content": "The heron nests behind the old mill."}
 LOG = {"id": "b1", "summary": "Nests were counted.", "status": "success"}
 NODE = {"id": "n1", "content": "Count nests at dawn.", "confidence": 0.9}
+CHECK = {"question": "Where does the heron nest?", "text": "old mill"}
+CHECKS = "version: 1\nchecks:\n- {{namespace: {namespace}, question: Where does the heron nest?, text: old mill}}\n"
 # path, method, body, the verb it needs
 TABLE = [
     ("fragments", "get", {}, "read"),
@@ -78,6 +80,14 @@ TABLE = [
     ("backups/{backup}/protect", "post", {}, "admin"),
     ("restores", "get", {}, "admin"),
     ("restores", "post", {"backup_id": "{backup}"}, "admin"),
+    ("recall-checks", "get", {}, "read"),
+    ("recall-checks", "post", {"namespace": "{namespace}", **CHECK}, "write"),
+    ("recall-checks/file?namespace={namespace}", "get", {}, "read"),
+    ("recall-checks/file?namespace={namespace}", "post", {"yaml": CHECKS}, "write"),
+    ("recall-checks/{check}", "get", {}, "read"),
+    ("recall-checks/{check}", "delete", {}, "write"),
+    ("recall-runs", "get", {}, "read"),
+    ("recall-runs", "post", {"namespace": "{namespace}"}, "write"),
     ("proposals", "get", {}, "read"),
     ("proposals", "post", {"namespace": "{namespace}", "task_id": "t1", "context": "It failed."}, "admin"),
     ("proposals/{proposal}/accept", "post", {}, "review"),

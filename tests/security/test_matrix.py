@@ -112,6 +112,7 @@ def test_missing_ids_of_the_own_project(path, method, body, verb, alice, ground,
         "backup",
         "proposal",
         "decided",
+        "check",
     )
     missing = dict.fromkeys(kinds, uuid.uuid4())
     if not any(f"{{{kind}}}" in path for kind in missing):
@@ -140,7 +141,7 @@ def paths(patterns, prefix=""):
 
 
 def test_every_path_stands_in_the_table():
-    ids = "{(fragment|operation|predicate|backup|conflict|proposal|model|tombstone|episode|cluster)}"
+    ids = "{(fragment|operation|predicate|backup|conflict|proposal|model|tombstone|episode|cluster|check)}"
     alias = {
         "{namespace}": "<str:name>",
         "{side}": "<str:name>",

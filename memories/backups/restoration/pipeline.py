@@ -313,7 +313,7 @@ def _recall_guard(principal: Principal, name: str, operation: Operation, *, now:
         cause=RecallCause.RESTORE,
         now=now,
         namespace=namespace,
-        operation_id=operation.id,
+        operation=operation,
     )
 
 

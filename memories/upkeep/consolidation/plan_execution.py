@@ -142,7 +142,7 @@ def _recall_guard(outlook: Outlook) -> RecallGuard:
         cause=RecallCause.CONSOLIDATION,
         now=operation.started_at or operation.created_at,
         namespace=outlook.namespace,
-        operation_id=operation.id,
+        operation=operation,
     )
 
 
