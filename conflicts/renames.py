@@ -248,5 +248,5 @@ def _sides(newcomer: Any, existing: Any, *, now: datetime.datetime) -> dict[str,
 
 
 def _trust(fragment: Any, *, now: datetime.datetime) -> float:
-    """Return a migration's fragment has the columns and no methods."""
+    """A migration's fragment has the columns and no methods."""
     return round(Fragment.trust_parts_at(fragment, now).trust, 4)

@@ -181,7 +181,7 @@ def _recount(fragment: Fragment, *, now: datetime.datetime) -> None:
 
 
 def _disputed_by_a_person(fragment: Fragment) -> bool:
-    """Return what a person decided no vote takes back."""
+    """What a person decided no vote takes back."""
     reviews = PendingConflict.objects.within(fragment.project_id).filter(existing=fragment, kind=ConflictKind.DISPUTE)
     found: bool = reviews.filter(resolution=Resolution.SUPERSEDE).exists()
     return found

@@ -346,7 +346,7 @@ def evolve_everything(principal: Principal, *, now: datetime.datetime) -> None:
 
 
 def back_up_daily(principal: Principal, *, now: datetime.datetime) -> None:
-    """Start a full backup, none beside one that is open, and proves the newest: read to its end, and restored."""
+    """Start a full backup, none beside one that is open, and prove the newest: read to its end, and restored."""
     with access.enter(principal, why="schedule"):
         open_ones = Operation.objects.within(principal.project_id).filter(state__in=operations.OPEN)
         running = set(open_ones.values_list("kind", flat=True))

@@ -110,7 +110,7 @@ def _many(name: str, *aliases: str) -> Rule:
 
 
 def _reading(name: str, *aliases: str, normaliser: str = Normaliser.TEXT) -> Rule:
-    """Return what is measured again and again: the newer reading replaces the older."""
+    """What is measured again and again: the newer reading replaces the older."""
     return Rule(name, aliases=aliases, normaliser=normaliser, policy=Policy.NEWEST)
 
 

@@ -175,7 +175,7 @@ def _decided(evaluation: Evaluation, row: PendingConflict, newcomer: Fragment) -
 
 
 def _review(evaluation: Evaluation, row: PendingConflict, action: str) -> Effects:
-    """Return a weaker owner doubts a fragment: supersede takes the doubt over, reject dismisses it."""
+    """A weaker owner doubts a fragment: supersede takes the doubt over, reject dismisses it."""
     if action == Resolution.KEEP_BOTH:
         raise NotApplicable("a dispute has one side only: supersede or reject it")
     existing = Fragment.objects.within(row.project_id).filter(id=row.existing_id).first()
@@ -187,7 +187,7 @@ def _review(evaluation: Evaluation, row: PendingConflict, action: str) -> Effect
 
 
 def _compare_versions(action: str) -> Effects:
-    """Return a backup held another version of the same time: the one that stands is kept, the other only shown."""
+    """A backup held another version of the same time: the one that stands is kept, the other only shown."""
     if action != Resolution.REJECT:
         raise NotApplicable("store the other version as a new memory, or reject it")
     return Effects()
@@ -263,7 +263,7 @@ def _correct(
     conflicts: Sequence[PendingConflict],
     decider: Decider,
 ) -> Effects:
-    """Return what the person typed stands, in a memory of its own; the challenger is archived as it was written."""
+    """What the person typed stands, in a memory of its own; the challenger is archived as it was written."""
     fragment, vector, drafts = correction.newcomer.fragment, correction.newcomer.vector, correction.newcomer.claims
     refuse_forgotten([fragment])
     made = evaluation.case(fragment, drafts, ()).claims
@@ -290,7 +290,7 @@ def _correct(
 def _keep_pair(
     evaluation: Evaluation, newcomer: Fragment, assertions: Sequence[Assertion], opponents: list[uuid.UUID]
 ) -> Effects:
-    """Return both hold at once; each goes on opposing third values."""
+    """Both hold at once; each goes on opposing third values."""
     _assign_slots(evaluation, assertions, without=set())
     _activate(evaluation, newcomer, assertions)
     return _effects(evaluation, Succession(), opponents)
@@ -299,7 +299,7 @@ def _keep_pair(
 def _keep_period(
     evaluation: Evaluation, newcomer: Fragment, assertions: Sequence[Assertion], opponents: list[uuid.UUID]
 ) -> Effects:
-    """Return one after the other."""
+    """One after the other."""
     assertion = _only(assertions, "a text has no period: keep both as a pair, or decide for one")
     others = [assertion_from(evaluation.claims[i]) for i in opponents]
     period, periods = split(assertion, others, at=newcomer.created_at)
@@ -315,7 +315,7 @@ def _keep_period(
 def _keep_predicate(
     evaluation: Evaluation, newcomer: Fragment, assertions: Sequence[Assertion], opponents: list[uuid.UUID]
 ) -> Effects:
-    """Return the predicate takes several values from now on."""
+    """The predicate takes several values from now on."""
     assertion = _only(assertions, "a text has no predicate: keep both as a pair, or decide for one")
     name = evaluation.claims[assertion.id].predicate
     former = make_multi_valued(

@@ -44,7 +44,7 @@ class ConsolidationInput(AboutUser):
     confirm = Flag(required=False, help_text="Although the plan changes more than 100 memories and a fifth.")
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Return a plan is applied, not planned again."""
+        """A plan is applied, not planned again."""
         if attrs.get("plan_id") and attrs["dry_run"]:
             raise serializers.ValidationError({"plan_id": ["A dry run makes a plan of its own."]})
         if attrs.get("confirm") and not attrs.get("plan_id"):

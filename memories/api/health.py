@@ -29,7 +29,7 @@ NEEDED = ("database", "migrations")
 @never_cache
 @require_safe
 def healthz(request: HttpRequest) -> JsonResponse:
-    """Return the process answers."""
+    """The process answers."""
     return JsonResponse({"status": OK})
 
 

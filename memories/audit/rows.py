@@ -130,7 +130,7 @@ def _tables() -> Iterator[_Table]:
 
 
 def _of_model(events: type[Any]) -> _Table:
-    """Return what a late column was is not known of the events of before, nor of what words they have no digest."""
+    """What a late column was is not known of the events of before, nor of what words they have no digest."""
     live = events.pgh_tracked_model._meta
     kept = {field.column: field for field in live.concrete_fields}
     held = [field for field in events._meta.concrete_fields if field.column in kept]

@@ -27,7 +27,7 @@ class Ages(Collector):
     """
 
     def describe(self) -> list[GaugeMetricFamily]:
-        """Return nothing is asked at registration: there may be no database yet."""
+        """Nothing is asked at registration: there may be no database yet."""
         return [GaugeMetricFamily(name, text) for name, text in NAMES.values()]
 
     def collect(self) -> Iterator[GaugeMetricFamily]:

@@ -46,7 +46,7 @@ def read(layout: str, path: Path, *, namespace: str) -> list[Draft]:
 
 
 def _pieces(draft: Draft) -> Iterator[Draft]:
-    """Return what is too long for one memory becomes an ordered set; what is empty none."""
+    """What is too long for one memory becomes an ordered set; what is empty none."""
     pieces = split(draft.content) if draft.content.strip() else []
     if len(pieces) == 1:
         yield replace(draft, content=pieces[0])

@@ -53,7 +53,7 @@ class Figures:
 
 
 def figures_of(rows: Any, *, since: datetime.datetime, now: datetime.datetime) -> Figures:
-    """Return of these memories; those stored by day from `since` on. One query, which goes through them once."""
+    """Of these memories; those stored by day from `since` on. One query, which goes through them once."""
     found, groups = Figures(), _groups(rows, since, now)
     for group in groups:
         number = group["n"]

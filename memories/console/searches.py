@@ -27,7 +27,7 @@ class Searches:
 
 
 def searches_of(principal: Principal, days: Sequence[datetime.date]) -> Searches:
-    """Return of these days. Inside `access.enter`."""
+    """Of these days. Inside `access.enter`."""
     rows = {row.day: row for row in SearchDay.objects.within(principal.project_id).filter(day__gte=days[0])}
     together = [sum(places) for places in zip(*(row.took for row in rows.values()), strict=True)]
     number, empty = (sum(getattr(row, name) for row in rows.values()) for name in ("searches", "empty"))

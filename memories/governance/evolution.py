@@ -143,7 +143,7 @@ def _judge_pairs(
 def _in_parts(
     principal: Principal, namespace: Namespace, pairs: Sequence[Pair], entry: ProposalEntry, *, now: datetime.datetime
 ) -> tuple[list[ProposalEntry], str]:
-    """Return the model is there and gives nothing of use: halves are asked, until one pair is given up alone."""
+    """The model is there and gives nothing of use: halves are asked, until one pair is given up alone."""
     if len(pairs) == 1:
         return [entry], ""
     entries = [entry]

@@ -118,7 +118,7 @@ class QuestionInput(AboutUser):
     model = Text(max_length=200, required=False)
 
     def validate_model(self, value: str) -> str:
-        """Return one that is ready."""
+        """One that is ready."""
         try:
             model_named(value)
         except NoSuchModel as error:

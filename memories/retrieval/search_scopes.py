@@ -41,7 +41,7 @@ def scopes_of(namespaces: Iterable[Namespace]) -> list[SearchScope]:
 
 
 def literals(ids: Iterable[uuid.UUID]) -> str:
-    """Return the planner has to see which partitions and which partial index it may use."""
+    """The planner has to see which partitions and which partial index it may use."""
     return ", ".join(f"'{each}'" for each in dict.fromkeys(ids))
 
 

@@ -116,7 +116,7 @@ def lies(who: str, **more: Any) -> Run:
 
 
 def several(*runs: Run) -> Run:
-    """Return one after the other."""
+    """One after the other."""
 
     def run(world: World) -> None:
         for one in runs:
