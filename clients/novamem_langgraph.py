@@ -87,8 +87,8 @@ class NovaMemStore(BaseStore):
         if op.value is None:
             self._archive(op.namespace, op.key)
             return
-        told = {"namespace": list(op.namespace), "key": op.key, "value": op.value, "indexed": op.index is not False}
-        body = {"content": self._text(op), "extra": {"langgraph": told}}
+        values = {"namespace": list(op.namespace), "key": op.key, "value": op.value, "indexed": op.index is not False}
+        body = {"content": self._text(op), "extra": {"langgraph": values}}
         prefixes = [op.namespace[:depth] for depth in range(len(op.namespace) + 1)]
         body |= {"namespace": self.namespace, "key": _item_key(op.namespace, op.key), "type": "semantic"}
         self._ask("POST", "fragments", {**body, "tags": [_path_tag(prefix) for prefix in prefixes]})
@@ -141,9 +141,9 @@ class NovaMemStore(BaseStore):
         """The standing memories with a tag, newest first."""
         return self._listed(tag=tag)
 
-    def _listed(self, **asked: str) -> Iterator[Any]:
+    def _listed(self, **path: str) -> Iterator[Any]:
         url = "fragments"
-        params: Any = {"namespace": self.namespace, **asked, "status": STANDS, "limit": PAGE}
+        params: Any = {"namespace": self.namespace, **path, "status": STANDS, "limit": PAGE}
         while url:
             page = self._ask("GET", url, params=params)
             yield from page["results"]
@@ -167,8 +167,8 @@ def _path_tag(path: Path) -> str:
 
 def _item_key(path: Path, key: str) -> str:
     """The path and the key as one; what is too long as its digest."""
-    told = json.dumps([*path, key], ensure_ascii=False)
-    return f"langgraph:{told}" if len(told) <= KEY_LENGTH else f"langgraph-item:{_digest(*path, key)}"
+    text = json.dumps([*path, key], ensure_ascii=False)
+    return f"langgraph:{text}" if len(text) <= KEY_LENGTH else f"langgraph-item:{_digest(*path, key)}"
 
 
 def _told(row: Any) -> Any:
@@ -176,11 +176,11 @@ def _told(row: Any) -> Any:
 
 
 def _parts(row: Any) -> dict[str, Any]:
-    told = _told(row)
+    values = _told(row)
     return {
-        "value": told["value"],
-        "key": told["key"],
-        "namespace": tuple(told["namespace"]),
+        "value": values["value"],
+        "key": values["key"],
+        "namespace": tuple(values["namespace"]),
         "created_at": row["created_at"],
         "updated_at": row["updated_at"],
     }

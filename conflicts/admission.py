@@ -154,9 +154,9 @@ def rewrite(changed: Newcomer, *, model: EmbeddingModel | None) -> None:
 
 def end_waiting(fragment: Fragment, *, now: datetime.datetime) -> None:
     """End what waits because of a fragment that leaves."""
-    mine = PendingConflict.objects.within(fragment.project_id)
-    mine.pending().filter(newcomer=fragment).end(now=now)
-    mine.pending().filter(existing=fragment, kind=ConflictKind.DISPUTE).end(now=now)
+    conflicts = PendingConflict.objects.within(fragment.project_id)
+    conflicts.pending().filter(newcomer=fragment).end(now=now)
+    conflicts.pending().filter(existing=fragment, kind=ConflictKind.DISPUTE).end(now=now)
 
 
 def lock_claimed_keys(project_id: uuid.UUID, *, fragment_id: uuid.UUID, drafts: Sequence[ClaimDraft] = ()) -> None:
@@ -180,7 +180,7 @@ def _evaluate(
     returning: bool = False,
     left: Iterable[Place] = (),
 ) -> tuple[Evaluation, list[Assessment]]:
-    claims = sum(len(n.claims) + sum(said.retracts for said in n.statements) for n in newcomers)
+    claims = sum(len(n.claims) + sum(statement.retracts for statement in n.statements) for n in newcomers)
     evaluation = _evaluation(newcomers, claims=claims, now=now)
     texts, beside = [n.fragment for n in newcomers], [n.claims for n in newcomers]
     found = read_statements(texts, evaluation.namings, beside=beside, now=now)
@@ -204,7 +204,7 @@ def _case(evaluation: Evaluation, newcomer: Newcomer, shadow: Shadow, *, returni
     names = evaluation.namings[newcomer.fragment.namespace_id]
     more = [shadow.claim] if shadow.claim and not (newcomer.claims or returning) else []
     own = {names.key(draft.subject, draft.predicate).both for draft in newcomer.claims}
-    said = [
+    statements = [
         one
         for one in shadow.statements
         if not (returning and one.retracts) and names.key(one.subject, one.predicate).both not in own
@@ -214,7 +214,7 @@ def _case(evaluation: Evaluation, newcomer: Newcomer, shadow: Shadow, *, returni
         for one in newcomer.statements
         if one.retracts or names.key(one.subject, one.predicate).both not in shadow.unsure
     ]
-    return evaluation.case(newcomer.fragment, [*newcomer.claims, *more], [*read, *said])
+    return evaluation.case(newcomer.fragment, [*newcomer.claims, *more], [*read, *statements])
 
 
 def _evaluation(newcomers: Sequence[Newcomer], *, claims: int, now: datetime.datetime) -> Evaluation:

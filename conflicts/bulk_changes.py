@@ -58,14 +58,14 @@ def erase_all(
 
     `copied` are conflicts of which those were a part that are gone already.
     """
-    ids, mine = list(fragment_ids), PendingConflict.objects.within(project_id)
+    ids, conflicts = list(fragment_ids), PendingConflict.objects.within(project_id)
     end_waiting_of_many(project_id, ids, now=now)
-    told = mine.filter(Q(newcomer__in=ids) | Q(existing__in=ids) | Q(id__in=list(copied)))
-    newcomers = set(told.exclude(newcomer=None).values_list("newcomer_id", flat=True))
-    told.update(statement=None, note="", before=None)
+    touched = conflicts.filter(Q(newcomer__in=ids) | Q(existing__in=ids) | Q(id__in=list(copied)))
+    newcomers = set(touched.exclude(newcomer=None).values_list("newcomer_id", flat=True))
+    touched.update(statement=None, note="", before=None)
     forget(project_id, ids)
     # What was noted beside one opponent of a newcomer was noted beside all.
-    mine.filter(newcomer__in=newcomers).update(note="", before=None)
+    conflicts.filter(newcomer__in=newcomers).update(note="", before=None)
 
 
 def replace(

@@ -56,8 +56,8 @@ def words_of_event(event: Any, words: Iterable[Words]) -> Words | None:
     None when nobody kept any.
     """
 
-    def agreement(said: Words) -> tuple[bool, bool, bool]:
-        same = said.value_digest == bytes(event.value_digest), said.key == bytes(event.key_digest)
-        return *same, said.claim_id == event.pgh_obj_id
+    def agreement(worded: Words) -> tuple[bool, bool, bool]:
+        same = worded.value_digest == bytes(event.value_digest), worded.key == bytes(event.key_digest)
+        return *same, worded.claim_id == event.pgh_obj_id
 
     return max(words, key=agreement, default=None)

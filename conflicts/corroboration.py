@@ -58,21 +58,21 @@ def _counted_owners(project_id: uuid.UUID, pairs: Sequence[Pair]) -> list[tuple[
     ids = {side for pair in pairs for side in pair}
     rows = {row.id: row for row in Fragment.objects.within(project_id).filter(id__in=list(ids)).only(*NEEDED)}
     owners: dict[uuid.UUID, set[uuid.UUID | None]] = defaultdict(set)
-    heard: dict[uuid.UUID, set[str]] = defaultdict(set)
+    roots_heard: dict[uuid.UUID, set[str]] = defaultdict(set)
     votes = Vote.objects.within(project_id).filter(fragment__in=list({one for one, _ in pairs}))
     for fragment_id, owner, roots in votes.filter(ballot=Ballot.CORROBORATE).values_list(
         "fragment_id", "owner_id", "roots"
     ):
         owners[fragment_id].add(owner)
-        heard[fragment_id] |= set(roots)
+        roots_heard[fragment_id] |= set(roots)
     found = []
     for one, other in pairs:
         target, voice = rows[one], rows[other]
         roots = roots_of(voice) | {str(voice.id)}
-        known = heard[one] | roots_of(target) | {str(one)}
+        known = roots_heard[one] | roots_of(target) | {str(one)}
         if voice.owner_id == target.owner_id or voice.owner_id in owners[one] or roots & known:
             continue
         owners[one].add(voice.owner_id)
-        heard[one] |= roots_of(voice)
+        roots_heard[one] |= roots_of(voice)
         found.append(((one, other), voice))
     return found

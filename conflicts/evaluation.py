@@ -79,7 +79,7 @@ class Assessment:
     @property
     def claims(self) -> list[Claim]:
         """The rows."""
-        return [said.claim for said in self.said]
+        return [assessment.claim for assessment in self.said]
 
     @property
     def places(self) -> set[Place]:
@@ -89,7 +89,7 @@ class Assessment:
     @property
     def verdicts(self) -> list[Verdict]:
         """What was decided on its claims."""
-        return [said.verdict for said in self.said if said.verdict]
+        return [assessment.verdict for assessment in self.said if assessment.verdict]
 
     @property
     def superseded(self) -> tuple[uuid.UUID, ...]:
@@ -99,7 +99,7 @@ class Assessment:
     @property
     def twins(self) -> list[uuid.UUID]:
         """The claims that say already what it says."""
-        return [said.twin for said in self.said if said.twin]
+        return [assessment.twin for assessment in self.said if assessment.twin]
 
     @property
     def replaces(self) -> bool:
@@ -140,20 +140,20 @@ class Evaluation:
         Raise ClaimsDisagree; of claims that were read out of the text the first given one counts, and the text orders
         them.
         """
-        names, said = self.namings[fragment.namespace_id], list[ClaimAssessment]()
+        names, assessments = self.namings[fragment.namespace_id], list[ClaimAssessment]()
         for draft in drafts:
-            place = draft.position if in_place and draft.position is not None else len(said)
+            place = draft.position if in_place and draft.position is not None else len(assessments)
             claim = claim_of(draft, fragment, naming=names, now=self.now, position=place)
-            if any(_disagree(claim, other.claim) for other in said):
+            if any(_disagree(claim, other.claim) for other in assessments):
                 if draft.span is None:
                     raise ClaimsDisagree("The claims of one text may not exclude each other.")
-            elif not any(_is_said(claim, other.claim) for other in said):
-                said.append(ClaimAssessment(claim, names.rule(draft.predicate).policy))
-        if all(one.claim.span_start is not None for one in said) and not in_place:
-            said.sort(key=lambda one: (one.claim.span_start, one.claim.span_end))
-            for number, one in enumerate(said):
+            elif not any(_is_said(claim, other.claim) for other in assessments):
+                assessments.append(ClaimAssessment(claim, names.rule(draft.predicate).policy))
+        if all(one.claim.span_start is not None for one in assessments) and not in_place:
+            assessments.sort(key=lambda one: (one.claim.span_start, one.claim.span_end))
+            for number, one in enumerate(assessments):
                 one.claim.position, one.claim.id = number, claim_id(fragment.id, number)
-        return Assessment(fragment, said, statements)
+        return Assessment(fragment, assessments, statements)
 
     def open(self, cases: Sequence[Assessment], *, also: Iterable[Place] = ()) -> None:
         """Lock and read the keys of these cases, and others that they touch.
@@ -161,18 +161,18 @@ class Evaluation:
         What a free text is compared with needs no lock: whichever was first, both orders are right.
         """
         own = {place for case in cases for place in case.places} | set(also)
-        own |= {place for case in cases for place, said in self._assess_statements(case) if said.retracts}
+        own |= {place for case in cases for place, places in self._assess_statements(case) if places.retracts}
         if not self.alone:
             lock_keys(own)
         self.read(own, hold=True)
-        said = {place for case in cases for place, _ in self._assess_statements(case)} - own
-        self._keep_from_going(said)
-        self.read(said)
+        places = {place for case in cases for place, _ in self._assess_statements(case)} - own
+        self._keep_from_going(places)
+        self.read(places)
 
     def look(self, cases: Sequence[Assessment], *, hold: bool) -> None:
         """As `open`, for who holds the whole namespace or (without `hold`) only looks: takes no lock of keys."""
         own = {place for case in cases for place in case.places}
-        own |= {place for case in cases for place, said in self._assess_statements(case) if said.retracts}
+        own |= {place for case in cases for place, assessment in self._assess_statements(case) if assessment.retracts}
         self.read(own, hold=hold)
         self.read({place for case in cases for place, _ in self._assess_statements(case)} - own)
 
@@ -222,15 +222,15 @@ class Evaluation:
         fragment = case.fragment
         for place in case.places:
             self.key_states[place].forget_fragment(fragment.id)
-        for said in case.said:
-            said.verdict = self._judge(said, by_a_person=by_a_person, returning=returning)
-            said.twin = said.verdict.twin
+        for assessment in case.said:
+            assessment.verdict = self._judge(assessment, by_a_person=by_a_person, returning=returning)
+            assessment.twin = assessment.verdict.twin
         case.repeats = self._whole_twin(case)
         if case.repeats:
             return
-        for said in case.said:
-            if said.twin:
-                said.verdict = self._judge(said, by_a_person=by_a_person, returning=returning)
+        for assessment in case.said:
+            if assessment.twin:
+                assessment.verdict = self._judge(assessment, by_a_person=by_a_person, returning=returning)
         status = combined_status([verdict.status for verdict in case.verdicts])
         why = next((verdict.why for verdict in case.verdicts if verdict.why), "")
         if status == Status.ACTIVE:
@@ -252,7 +252,7 @@ class Evaluation:
 
     def _whole_twin(self, case: Assessment) -> uuid.UUID | None:
         """Return the one fragment that says already all that a newcomer claims."""
-        found = {said.twin and self.claims[said.twin].fragment_id for said in case.said}
+        found = {assessment.twin and self.claims[assessment.twin].fragment_id for assessment in case.said}
         return found.pop() if len(found) == 1 else None
 
     def _read(self, case: Assessment, *, by_a_person: bool) -> tuple[Status, str]:
@@ -267,20 +267,20 @@ class Evaluation:
 
     def _enter(self, case: Assessment, status: Status, *, by_a_person: bool, returning: bool) -> None:
         """Enter the claims one by one, for two of one key need a slot each; with a text that waits all wait."""
-        for number, said in enumerate(case.said):
-            assert said.verdict is not None
-            if number and said.verdict.status == Status.ACTIVE and not said.settled:
-                said.verdict = self._judge(said, by_a_person=by_a_person, returning=returning)
-            if status != Status.ACTIVE and said.verdict.status == Status.ACTIVE:
-                said.verdict = Verdict(said.verdict.assertion, status)
-            verdict, claim = said.verdict, said.claim
+        for number, assessment in enumerate(case.said):
+            assert assessment.verdict is not None
+            if number and assessment.verdict.status == Status.ACTIVE and not assessment.settled:
+                assessment.verdict = self._judge(assessment, by_a_person=by_a_person, returning=returning)
+            if status != Status.ACTIVE and assessment.verdict.status == Status.ACTIVE:
+                assessment.verdict = Verdict(assessment.verdict.assertion, status)
+            verdict, claim = assessment.verdict, assessment.claim
             self.key_states[place_of(claim)].enter(verdict)
             claim.slot = verdict.assertion.slot
             claim.valid_from, claim.valid_until = verdict.assertion.period.start, verdict.assertion.period.end
             self.claims[claim.id] = claim
         set_verdicts(case.claims, [verdict.status for verdict in case.verdicts], fragment_status=status)
-        for said in case.said:
-            said.claim.status = said.claim.verdict or status
+        for assessment in case.said:
+            assessment.claim.status = assessment.claim.verdict or status
 
     def answers(self, places: Iterable[Place]) -> dict[uuid.UUID, uuid.UUID]:
         """The claims that wait there although by now something stronger says the same, and which fragment does."""
@@ -296,27 +296,27 @@ class Evaluation:
         names = self.namings[case.fragment.namespace_id]
         own = {(bytes(claim.key_digest), bytes(claim.value_digest)) for claim in case.claims}
         found = []
-        for said in case.statements:
-            key = names.key(said.subject, said.predicate).both
-            if said.negated or (key, names.value(said.predicate, said.value)) not in own:
-                found.append(((case.fragment.namespace_id, key), said))
+        for assessment in case.statements:
+            key = names.key(assessment.subject, assessment.predicate).both
+            if assessment.negated or (key, names.value(assessment.predicate, assessment.value)) not in own:
+                found.append(((case.fragment.namespace_id, key), assessment))
         return found
 
     def _contradictions(self, case: Assessment) -> Iterable[Contradiction]:
         names = self.namings[case.fragment.namespace_id]
-        for place, said in self._assess_statements(case):
-            value = names.value(said.predicate, said.value)
+        for place, assessment in self._assess_statements(case):
+            value = names.value(assessment.predicate, assessment.value)
             assertion = free_assertion(case.fragment, value, now=self.now)
-            opponents = self.key_states[place].contradicted(assertion, negated=said.negated)
-            others = tuple(o for o in opponents if said.negated or not self._agrees(said, o, names))
+            opponents = self.key_states[place].contradicted(assertion, negated=assessment.negated)
+            others = tuple(o for o in opponents if assessment.negated or not self._agrees(assessment, o, names))
             if others:
-                yield Contradiction(said, place, value, others)
+                yield Contradiction(assessment, place, value, others)
 
     def _only_rulings_oppose(self, case: Assessment) -> bool:
         """Whether the user's own words are only against what somebody else ruled: both are served until one decides."""
-        said = free_assertion(case.fragment, b"", now=self.now)
+        assertion = free_assertion(case.fragment, b"", now=self.now)
         opponents = [other for contradiction in case.contradictions for other in contradiction.opponents]
-        return said.attested and all(is_ruled_by_another(other, said) for other in opponents)
+        return assertion.attested and all(is_ruled_by_another(other, assertion) for other in opponents)
 
     def _agrees(self, statement: Statement, other: Assertion, names: Naming) -> bool:
         """Return whether a text only says in other words what a claim does: March 31, and 2026-03-31."""
@@ -325,9 +325,9 @@ class Evaluation:
     def _retracted(self, case: Assessment) -> list[uuid.UUID]:
         """Return what a person takes back who may: claims of less authority, or of as much and their own."""
         found = []
-        for place, said in self._assess_statements(case):
-            if said.retracts:
-                value = self.namings[case.fragment.namespace_id].value(said.predicate, said.value)
+        for place, assessment in self._assess_statements(case):
+            if assessment.retracts:
+                value = self.namings[case.fragment.namespace_id].value(assessment.predicate, assessment.value)
                 assertion = free_assertion(case.fragment, value, now=self.now)
                 for other in self.key_states[place].standing.copy().values():
                     same = other.value == value and assertion.meets(other)

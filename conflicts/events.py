@@ -199,7 +199,7 @@ def list_events(
 
 def _announcement(row: tuple[Any, ...], names: dict[uuid.UUID, str]) -> Announcement:
     recorded_in, table, number, kind, at, namespace_id, fragment_id, conflict_id, operation_id, other_id, context = row
-    said = json.loads(context) if context else {}
+    context_values = json.loads(context) if context else {}
     return Announcement(
         mark=Bookmark(int(recorded_in), table, number, kind),
         kind=kind,
@@ -209,6 +209,6 @@ def _announcement(row: tuple[Any, ...], names: dict[uuid.UUID, str]) -> Announce
         conflict_id=conflict_id,
         operation_id=operation_id,
         other_id=other_id,
-        who={part: said.get(part) for part in ("kind", "owner", "key", "user")},
-        why=said.get("why"),
+        who={part: context_values.get(part) for part in ("kind", "owner", "key", "user")},
+        why=context_values.get("why"),
     )

@@ -131,8 +131,8 @@ class Binding:
 
         The user's own later words open the case again instead.
         """
-        heard = assertion.attested or assertion.authority > self.authority
-        return assertion.value in self.ruled_out and self.session_id == assertion.session_id and not heard
+        outranks = assertion.attested or assertion.authority > self.authority
+        return assertion.value in self.ruled_out and self.session_id == assertion.session_id and not outranks
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,26 +105,26 @@ def claims(principal: Principal, question: BeliefQuery, *, now: datetime.datetim
         names = _names(principal, question.namespace)
         rows: QuerySet[Any] = _fragments(principal, names)
         key = _key(names, question)
-        said = _last_events(principal, question.session_id, known_at) if known_at else _said_now(principal, question)
-        said = said.filter(_holding(question.as_of or now), namespace__in=list(names))
+        events = _last_events(principal, question.session_id, known_at) if known_at else _said_now(principal, question)
+        events = events.filter(_holding(question.as_of or now), namespace__in=list(names))
         if question.status:
-            said = said.filter(status=question.status)
+            events = events.filter(status=question.status)
         if question.session_id and question.status == Status.ACTIVE:
-            hidden = _overruled_by_session(principal, said, question.session_id, known_at)
-            said = said.exclude(**{"pgh_obj__in" if known_at else "id__in": hidden})
+            hidden = _overruled_by_session(principal, events, question.session_id, known_at)
+            events = events.exclude(**{"pgh_obj__in" if known_at else "id__in": hidden})
     if known_at is None:
         # Named, so that its index is used: what stands stands in what stands.
         rows = rows.filter(status=question.status) if question.status == Status.ACTIVE else rows
-        mine = said.filter(key, fragment=OuterRef("id"))
-        rows = rows.annotate(said=ArraySubquery(mine.order_by("position").values("id")))
-        return rows.filter(Exists(mine))
-    said = said.filter(key | _renamed(principal, key))
+        own_events = events.filter(key, fragment=OuterRef("id"))
+        rows = rows.annotate(said=ArraySubquery(own_events.order_by("position").values("id")))
+        return rows.filter(Exists(own_events))
+    events = events.filter(key | _renamed(principal, key))
     if question.subject is not None:
-        said = said.filter(pgh_obj__in=_ever_on(principal, key, claim="pgh_obj", now="id"))
-    mine = said.filter(fragment=OuterRef("id")).order_by("pgh_obj")
+        events = events.filter(pgh_obj__in=_ever_on(principal, key, claim="pgh_obj", now="id"))
+    own_events = events.filter(fragment=OuterRef("id")).order_by("pgh_obj")
     known = Value(known_at, DateTimeField())
-    rows = rows.annotate(beliefs=ArraySubquery(mine.values("pgh_id")), known_at=known)
-    return rows.filter(id__in=said.values("fragment"))
+    rows = rows.annotate(beliefs=ArraySubquery(own_events.values("pgh_id")), known_at=known)
+    return rows.filter(id__in=events.values("fragment"))
 
 
 def _names(principal: Principal, namespace: str | None) -> dict[uuid.UUID, Naming]:
@@ -182,41 +182,43 @@ def _last_events(principal: Principal, session_id: str, known_at: datetime.datet
     """Return each claim's last event until `known_at`, those of other sessions left out."""
     events: QuerySet[Any] = events_of(Claim).objects.filter(project=principal.project_id, pgh_created_at__lte=known_at)
     later = events.filter(pgh_obj=OuterRef("pgh_obj"), pgh_id__gt=OuterRef("pgh_id"))
-    mine = Claim.objects.within(principal.project_id).filter(id=OuterRef("pgh_obj"), session_id=session_id)
-    heard = ~Q(scope=ClaimScope.SESSION) | Exists(mine.filter(scope=ClaimScope.SESSION))
-    return events.filter(~Exists(later), heard).exclude(pgh_label="delete")
+    claims_now = Claim.objects.within(principal.project_id).filter(id=OuterRef("pgh_obj"), session_id=session_id)
+    in_session = ~Q(scope=ClaimScope.SESSION) | Exists(claims_now.filter(scope=ClaimScope.SESSION))
+    return events.filter(~Exists(later), in_session).exclude(pgh_label="delete")
 
 
 def _renamed(principal: Principal, key: Q) -> Q:
     """Events of claims that have the asked names by now: a rule that changed leaves the names in old events alone."""
-    mine = Claim.objects.within(principal.project_id).filter(key, id=OuterRef("pgh_obj"))
+    claims_now = Claim.objects.within(principal.project_id).filter(key, id=OuterRef("pgh_obj"))
     former = Revision.objects.within(principal.project_id).filter(fragment=OuterRef("fragment"), claim__isnull=False)
-    return Q(Exists(mine)) & ~Q(Exists(former))
+    return Q(Exists(claims_now)) & ~Q(Exists(former))
 
 
 def _overruled_by_session(
-    principal: Principal, said: QuerySet[Any], session_id: str, known_at: datetime.datetime | None
+    principal: Principal, events: QuerySet[Any], session_id: str, known_at: datetime.datetime | None
 ) -> set[uuid.UUID]:
     """Return of a session's claim and a lasting one that exclude each other, the one that gives way; by claim.
 
     The session's does, unless the gate would let it replace the other: nobody weaker hides in a session what a
     stronger one said or ruled, nor stands beside it.
     """
-    mine = Claim.objects.within(principal.project_id).filter(session_id=session_id)
-    said = said.select_related("fragment")
-    here = _by_key(said.filter(scope=ClaimScope.SESSION, fragment__in=mine.values("fragment")), session_id, known_at)
+    claims_now = Claim.objects.within(principal.project_id).filter(session_id=session_id)
+    events = events.select_related("fragment")
+    here = _by_key(
+        events.filter(scope=ClaimScope.SESSION, fragment__in=claims_now.values("fragment")), session_id, known_at
+    )
     keys = {"subject_digest__in": {subject for _, subject, _ in here}, "key_digest__in": {key for *_, key in here}}
-    lasting = _by_key(said.filter(**keys).exclude(scope=ClaimScope.SESSION), "", known_at)
+    lasting = _by_key(events.filter(**keys).exclude(scope=ClaimScope.SESSION), "", known_at)
     rivals = [(own, one) for key, owns in here.items() for own, one in product(owns, lasting[key]) if own.excludes(one)]
     return {(own if why_not_replaced(own, one) else one).id for own, one in rivals}
 
 
 def _by_key(
-    said: QuerySet[Any], session_id: str, known_at: datetime.datetime | None
+    events: QuerySet[Any], session_id: str, known_at: datetime.datetime | None
 ) -> dict[tuple[uuid.UUID, bytes, bytes], list[Assertion]]:
     """What claims or events of a session, or of none, say, by namespace, subject and key; as rulings bound by then."""
     rows = [
-        (row, Subject(row.namespace_id, session_id, bytes(row.key_digest), bytes(row.value_digest))) for row in said
+        (row, Subject(row.namespace_id, session_id, bytes(row.key_digest), bytes(row.value_digest))) for row in events
     ]
     marks = ruling_marks(rows[0][0].project_id, [subject for _, subject in rows]) if rows else {}
     found = defaultdict(list)
@@ -241,9 +243,9 @@ def believed_claims(principal: Principal, rows: Sequence[Any]) -> list[Believed]
     """Return what the fragments of `claims` were believed to claim, in their order, in a fixed number of queries."""
     owners = _owners(principal, rows)
     found = _load_rows(principal, rows)
-    marks = ruling_marks(principal.project_id, [_subject(row, said, now) for row, _, said, now in found])
+    marks = ruling_marks(principal.project_id, [_subject(row, event, now) for row, _, event, now in found])
     return [
-        _believed(row, state, said, owners, now, marks[_subject(row, said, now)]) for row, state, said, now in found
+        _believed(row, state, event, owners, now, marks[_subject(row, event, now)]) for row, state, event, now in found
     ]
 
 
@@ -251,16 +253,16 @@ def _load_rows(principal: Principal, rows: Sequence[Any]) -> list[tuple[Any, Any
     """Return each fragment with a claim, or an event of one, its words, and the claim as it stands, if it does."""
     claims = Claim.objects.by_fragment(principal.project_id, [row.id for row in rows])
     if not any(hasattr(row, "beliefs") for row in rows):
-        asked = [(row, claim) for row in rows for claim in claims[row.id] if claim.id in row.said]
-        return [(row, claim, Words.of_claim(claim), claim) for row, claim in asked]
+        pairs = [(row, claim) for row in rows for claim in claims[row.id] if claim.id in row.said]
+        return [(row, claim, Words.of_claim(claim), claim) for row, claim in pairs]
     ids = [event_id for row in rows for event_id in row.beliefs]
     events = events_of(Claim).objects.filter(project=principal.project_id).in_bulk(ids)
     names = naming(principal.project_id, {row.namespace_id for row in rows})
     words = wordings(principal.project_id, rows, names)
-    now = {claim.id: claim for mine in claims.values() for claim in mine}
+    now = {claim.id: claim for claims_of_row in claims.values() for claim in claims_of_row}
     then = [(row, events[event_id]) for row in rows for event_id in row.beliefs]
     found = [(row, event, words_of_event(event, words[row.id])) for row, event in then]
-    return [(row, event, said, now.get(event.pgh_obj_id)) for row, event, said in found if said]
+    return [(row, event, told_event, now.get(event.pgh_obj_id)) for row, event, told_event in found if told_event]
 
 
 def _subject(row: Any, words: Words, now: Claim | None) -> Subject:
@@ -317,9 +319,9 @@ def timeline(
     key = _key(names, BeliefQuery(subject=subject, predicate=predicate))
     ever = _ever_on(principal, key, claim="fragment", now="fragment")
     rows: QuerySet[Any] = _fragments(principal, names).filter(id__in=ever)
-    mine = Claim.objects.within(principal.project_id).filter(fragment=OuterRef("id"))
-    rows = rows.filter(~Exists(mine) | Exists(mine.filter(session_id__in={"", session_id})))
-    first = mine.order_by("position").values("valid_from")
+    claims_now = Claim.objects.within(principal.project_id).filter(fragment=OuterRef("id"))
+    rows = rows.filter(~Exists(claims_now) | Exists(claims_now.filter(session_id__in={"", session_id})))
+    first = claims_now.order_by("position").values("valid_from")
     began = Coalesce(Subquery(first.filter(key)[:1]), Subquery(first[:1]), FIRST)
     rows = rows.annotate(begins=began)
     return rows.order_by("begins", "recorded_at", "id")
@@ -333,19 +335,21 @@ def load_lives(principal: Principal, rows: Sequence[Any], *, subject: str, predi
         events[event.fragment_id][event.pgh_obj_id].append(event)
     names = naming(principal.project_id, {row.namespace_id for row in rows})
     words = wordings(principal.project_id, rows, names)
-    claims = {c.id: c for mine in Claim.objects.by_fragment(principal.project_id, ids).values() for c in mine}
+    claims = {
+        c.id: c for own_events in Claim.objects.by_fragment(principal.project_id, ids).values() for c in own_events
+    }
     owners = _owners(principal, rows)
     found = []
     for row in rows:
         key = names[row.namespace_id].key(subject, predicate).both
-        for claim_id, mine in sorted(events[row.id].items(), key=lambda item: item[1][0].pgh_id):
+        for claim_id, own_events in sorted(events[row.id].items(), key=lambda item: item[1][0].pgh_id):
             now = claims.get(claim_id)
-            said = [(event, _words_after(event, words[row.id], key, now)) for event in mine]
-            on_key = [(event, what) for event, what in said if what is not None]
+            worded = [(event, _words_after(event, words[row.id], key, now)) for event in own_events]
+            on_key = [(event, what) for event, what in worded if what is not None]
             if on_key:
-                found.append((row, now, said, *on_key[-1]))
+                found.append((row, now, worded, *on_key[-1]))
     marks = ruling_marks(principal.project_id, [_subject(row, what, now) for row, now, _, _, what in found])
-    return [_life(row, now, said, last, what, owners, marks) for row, now, said, last, what in found]
+    return [_life(row, now, worded, last, what, owners, marks) for row, now, worded, last, what in found]
 
 
 def _life(
@@ -358,15 +362,15 @@ def _life(
     marks: Mapping[Subject, Sequence[RulingMark]],
 ) -> Life:
     """All that was ever believed of a claim; `said` is what each of its events said of the key, `last` the last one."""
-    mine = marks[_subject(row, what, now)]
-    claim = _believed(row, last, what, owners, now, mine)
-    told = {one.name: getattr(claim, one.name) for one in fields(Believed)}
+    own_marks = marks[_subject(row, what, now)]
+    claim = _believed(row, last, what, owners, now, own_marks)
+    values = {one.name: getattr(claim, one.name) for one in fields(Believed)}
     return Life(
-        **{**told, "status": now.status if now else row.status},
+        **{**values, "status": now.status if now else row.status},
         superseded_by=(now.superseded_by_id if now else None) or row.superseded_by_id,
         moved=words[-1][1] is None,
         beliefs=tuple(_intervals(words)),
-        rulings=tuple(mine),
+        rulings=tuple(own_marks),
     )
 
 

@@ -126,8 +126,8 @@ class Move:
 
     def overlaps(self, other: "Move") -> bool:
         """Return whether both hold at some instant."""
-        mine, theirs = (Period(claim.valid_from, claim.valid_until) for claim in (self.claim, other.claim))
-        return mine.overlaps(theirs)
+        own, theirs = (Period(claim.valid_from, claim.valid_until) for claim in (self.claim, other.claim))
+        return own.overlaps(theirs)
 
     def collides(self, other: "Move") -> bool:
         """Whether both can't stay. Slots tell claims of one key apart; nobody chose between those of two keys."""
@@ -257,10 +257,10 @@ def _rekey_statements(conflicts: Any, old: Naming, new: Naming) -> None:
         if _reading(old, row.statement["predicate"]) != _reading(new, row.statement["predicate"])
     ]
     for row in rows:
-        said = row.statement
-        key = new.key(said["subject"], said["predicate"])
+        statement = row.statement
+        key = new.key(statement["subject"], statement["predicate"])
         row.predicate_digest, row.key_digest = key.predicate, key.both
-        row.value_digest = new.value(said["predicate"], said["value"])
+        row.value_digest = new.value(statement["predicate"], statement["value"])
     PendingConflict.objects.bulk_update(rows, DIGESTS, batch_size=AT_ONCE)
 
 

@@ -260,9 +260,9 @@ class PendingConflict(TenantModel):
 
     def opponent(self) -> dict[str, Any]:
         """Return whom the newcomer faces, in JSON's terms."""
-        told = {"existing_authority": self.existing_authority, "existing_trust": self.existing_trust}
+        values = {"existing_authority": self.existing_authority, "existing_trust": self.existing_trust}
         sides = {"existing_id": self.existing_id, "existing_claim": self.existing_claim}
-        return {**told, "reason": self.reason, **{name: side and str(side) for name, side in sides.items()}}
+        return {**values, "reason": self.reason, **{name: side and str(side) for name, side in sides.items()}}
 
     def face(self, opponent: dict[str, Any], *, save: bool = True) -> None:
         """Set the newcomer against another one."""

@@ -198,8 +198,8 @@ def ensure_conflicts(
             if stronger:
                 key_state.forget(waiting.id)
                 done = supersede_claims(evaluation.project_id, {waiting.id: stronger.fragment_id}, now=evaluation.now)
-                mine = PendingConflict.objects.within(evaluation.project_id).pending()
-                mine.filter(newcomer__in=list(done.fallen)).end(now=evaluation.now)
+                conflicts = PendingConflict.objects.within(evaluation.project_id).pending()
+                conflicts.filter(newcomer__in=list(done.fallen)).end(now=evaluation.now)
             else:
                 found[waiting.fragment_id] += _paired(evaluation, key_state, waiting)
         for claim_id in sorted(key_state.contesting):
@@ -256,8 +256,8 @@ def _contested(evaluation: Evaluation, key_state: KeyState, assertion: Assertion
     """The conflicts of what stands against a ruling; with nobody left to oppose it there is nothing to decide."""
     if key_state.opponents(assertion):
         return _paired(evaluation, key_state, assertion)
-    mine = PendingConflict.objects.within(evaluation.project_id).pending().filter(newcomer_claim=assertion.id)
-    mine.filter(kind=ConflictKind.CLAIM).end(now=evaluation.now)
+    conflicts = PendingConflict.objects.within(evaluation.project_id).pending().filter(newcomer_claim=assertion.id)
+    conflicts.filter(kind=ConflictKind.CLAIM).end(now=evaluation.now)
     key_state.contesting.discard(assertion.id)
     return []
 
@@ -265,8 +265,10 @@ def _contested(evaluation: Evaluation, key_state: KeyState, assertion: Assertion
 def _replace_former(evaluation: Evaluation, key_state: KeyState, assertion: Assertion) -> None:
     """Let what it may replace yield, once no ruling is in the way any more: who said it said the other before."""
     opponents = key_state.opponents(assertion)
-    said = evaluation.claims[assertion.id].fragment.created_at
-    if any(why_not_replaced(assertion, o) or evaluation.claims[o.id].fragment.created_at > said for o in opponents):
+    created_at = evaluation.claims[assertion.id].fragment.created_at
+    if any(
+        why_not_replaced(assertion, o) or evaluation.claims[o.id].fragment.created_at > created_at for o in opponents
+    ):
         return
     supersede_claims(evaluation.project_id, {o.id: assertion.fragment_id for o in opponents}, now=evaluation.now)
     for other in opponents:
@@ -315,8 +317,8 @@ def _text_conflicts(evaluation: Evaluation, case: Assessment) -> list[PendingCon
 def _text_conflict(
     evaluation: Evaluation, fragment: Fragment, contradiction: Contradiction, existing: uuid.UUID
 ) -> PendingConflict:
-    said = contradiction.statement
-    key = evaluation.namings[fragment.namespace_id].key(said.subject, said.predicate)
+    statement = contradiction.statement
+    key = evaluation.namings[fragment.namespace_id].key(statement.subject, statement.predicate)
     return PendingConflict(
         project_id=fragment.project_id,
         namespace_id=fragment.namespace_id,
@@ -329,10 +331,10 @@ def _text_conflict(
         value_digest=contradiction.value,
         scope=ClaimScope.GLOBAL,
         statement={
-            "subject": said.subject,
-            "predicate": said.predicate,
-            "value": said.value,
-            "negated": said.negated,
+            "subject": statement.subject,
+            "predicate": statement.predicate,
+            "value": statement.value,
+            "negated": statement.negated,
         },
         new_authority=fragment.authority,
         new_trust=round(fragment.trust_at(evaluation.now), 4),

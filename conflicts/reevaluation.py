@@ -83,7 +83,7 @@ class _Hearing:
             return Reassessment(own, Fate.WAITS)
         verdicts = case.verdicts
         if status == Status.QUARANTINED:
-            texts = {o.id for said in case.contradictions for o in said.opponents}
+            texts = {o.id for contradiction in case.contradictions for o in contradiction.opponents}
             return Reassessment(
                 own, Fate.LOSES, _fragments(evaluation, {i for v in verdicts for i, _ in v.opponents} | texts)
             )
@@ -149,7 +149,7 @@ def _prepared(
     found = read_statements(texts, evaluation.namings, beside=beside, now=now)
     hearings = []
     for newcomer, shadow in zip(newcomers, found, strict=True):
-        statements = [*newcomer.statements, *(said for said in shadow.statements if not said.retracts)]
+        statements = [*newcomer.statements, *(statement for statement in shadow.statements if not statement.retracts)]
         stored = any(draft.position is not None for draft in newcomer.claims)
         returning = stored or newcomer.fragment.status == Status.QUARANTINED
         case = evaluation.case(newcomer.fragment, newcomer.claims, statements, in_place=returning)
@@ -178,12 +178,12 @@ def _findings(evaluation: Evaluation, hearings: Sequence[_Hearing]) -> list[Reas
 
 def _outdated_claims(evaluation: Evaluation, case: Assessment) -> uuid.UUID | None:
     """Return who outdates all that a text claims; of several claims those that are outdated have yielded already."""
-    newer = {said.claim.id: _newer(evaluation, said, case) for said in case.said}
+    newer = {assessment.claim.id: _newer(evaluation, assessment, case) for assessment in case.said}
     if newer and all(newer.values()):
         return next(iter(newer.values()))
-    for said in case.said:
-        if later := newer[said.claim.id]:
-            said.claim.verdict, said.claim.superseded_by_id = Status.SUPERSEDED, later
+    for assessment in case.said:
+        if later := newer[assessment.claim.id]:
+            assessment.claim.verdict, assessment.claim.superseded_by_id = Status.SUPERSEDED, later
     return None
 
 
@@ -203,7 +203,7 @@ def _write(evaluation: Evaluation, hearings: Sequence[_Hearing], *, now: datetim
     acting = [hearing for hearing in hearings if hearing.finding(evaluation).fate != Fate.WAITS]
     texts = [hearing for hearing in acting if not hearing.returning]
     back = [hearing for hearing in acting if hearing.returning]
-    heard = [hearing.case for hearing in acting if hearing.successor is None]
+    cases = [hearing.case for hearing in acting if hearing.successor is None]
     yielded = {i: same for h in acting for i, same in h.answers.items()}
     yielded |= {claim.id: h.successor for h in back if h.successor for claim in h.case.claims}
     for key_state in evaluation.key_states.values():
@@ -217,15 +217,15 @@ def _write(evaluation: Evaluation, hearings: Sequence[_Hearing], *, now: datetim
         insert([claim for hearing in texts for claim in hearing.case.claims])
         supersede_claims(evaluation.project_id, yielded, now=now)
         _return(evaluation, [hearing.case for hearing in back if not hearing.successor], but=yielded.keys())
-        record(evaluation, heard)
+        record(evaluation, cases)
 
 
 def _leave_quarantine(evaluation: Evaluation, cases: Sequence[Assessment], *, now: datetime.datetime) -> None:
     """End what waited because of them. Who is disputed stays so."""
     ids, claims = [case.fragment.id for case in cases], [claim.id for case in cases for claim in case.claims]
-    mine = PendingConflict.objects.within(evaluation.project_id).pending()
-    mine.filter(newcomer__in=ids, kind=ConflictKind.TEXT).end(now=now)
-    mine.filter(newcomer_claim__in=claims).end(now=now)
+    conflicts = PendingConflict.objects.within(evaluation.project_id).pending()
+    conflicts.filter(newcomer__in=ids, kind=ConflictKind.TEXT).end(now=now)
+    conflicts.filter(newcomer_claim__in=claims).end(now=now)
     for claim_id in (*ids, *claims):
         evaluation.pending.pop(claim_id, None)
     for case in cases:
@@ -236,10 +236,10 @@ def _leave_quarantine(evaluation: Evaluation, cases: Sequence[Assessment], *, no
 def _return(evaluation: Evaluation, cases: Sequence[Assessment], *, but: Collection[uuid.UUID]) -> None:
     """Let the claims stand that nobody opposes any more, and their fragments with them."""
     back = [s for case in cases for s in case.said if s.verdict and s.verdict.status == Status.ACTIVE]
-    back = [said for said in back if said.claim.id not in but]
-    Claim.objects.bulk_update([said.claim for said in back], ["slot", "valid_from", "valid_until"])
+    back = [part for part in back if part.claim.id not in but]
+    Claim.objects.bulk_update([part.claim for part in back], ["slot", "valid_from", "valid_until"])
     save_verdicts(
-        evaluation.project_id, {said.claim.id: VerdictChange(Status.ACTIVE) for said in back}, now=evaluation.now
+        evaluation.project_id, {part.claim.id: VerdictChange(Status.ACTIVE) for part in back}, now=evaluation.now
     )
     disputed = [case.fragment.id for case in cases if case.fragment.status == Status.DISPUTED]
     rows = Fragment.objects.within(evaluation.project_id).filter(id__in=disputed, status=Status.ACTIVE)

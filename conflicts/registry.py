@@ -120,8 +120,8 @@ def change_predicate(
             raise NotFound("predicate")
         if revision is not None and revision != row.revision:
             raise StaleRevision("rule", current=row.revision)
-        told = {**changes, "aliases": _aliases(row.name, changes.get("aliases", row.aliases))}
-        rule = replace(rule_of(row), **told)
+        values = {**changes, "aliases": _aliases(row.name, changes.get("aliases", row.aliases))}
+        rule = replace(rule_of(row), **values)
         row.revision += 1
         names = naming(row.project_id, [row.namespace_id])[row.namespace_id]
         refuse_low_rule(principal, row.namespace_id, names, {*rule.spellings(), *rule_of(row).spellings()})
@@ -217,7 +217,7 @@ def _aliases(name: str, aliases: Sequence[str]) -> tuple[str, ...]:
     """Return each further spelling once."""
     if len(aliases) > MOST_ALIASES:
         raise BadPredicate(f"Give at most {MOST_ALIASES} aliases.", field="aliases")
-    told = [_spelled(alias, field="aliases", index=index) for index, alias in enumerate(aliases)]
-    once = {canonical_key(alias): alias for alias in reversed(told)}
+    spelled = [_spelled(alias, field="aliases", index=index) for index, alias in enumerate(aliases)]
+    once = {canonical_key(alias): alias for alias in reversed(spelled)}
     once.pop(canonical_key(name), None)
     return tuple(reversed(once.values()))

@@ -72,13 +72,13 @@ class Renamed:
 
     def excludes(self, other: "Renamed") -> bool:
         """Return whether both can't stand: two keys became one, nobody chose between them, and they say otherwise."""
-        mine, theirs = (Period(one.valid_from, one.valid_until) for one in (self.claim, other.claim))
+        own, theirs = (Period(one.valid_from, one.valid_until) for one in (self.claim, other.claim))
         return (
             self.before.key != other.before.key
             and self.claim.fragment_id != other.claim.fragment_id
             and self.after.value != other.after.value
             and self.claim.session_id == other.claim.session_id
-            and mine.overlaps(theirs)
+            and own.overlaps(theirs)
         )
 
 
@@ -159,7 +159,7 @@ def _rename_decision(row: Any, after: HistoricalNames, values: Mapping[tuple[byt
     row.subject_digest, row.predicate_digest, row.key_digest = after.subject, after.predicate, after.key
     if hasattr(row, "chosen"):
         row.chosen, row.ruled_out = (
-            [renamed(bytes.fromhex(value)).hex() for value in told] for told in (row.chosen, row.ruled_out)
+            [renamed(bytes.fromhex(value)).hex() for value in group] for group in (row.chosen, row.ruled_out)
         )
         row.save(update_fields=[*DIGESTS[:3], "chosen", "ruled_out"])
     else:
@@ -170,8 +170,8 @@ def _rename_decision(row: Any, after: HistoricalNames, values: Mapping[tuple[byt
 def _rename_statements(conflicts: Any, names: Naming) -> None:
     """What free texts were read as is named from what was read."""
     for row in conflicts:
-        said = row.statement
-        after = HistoricalNames.given(names, said["subject"], said["predicate"], said["value"])
+        statement = row.statement
+        after = HistoricalNames.given(names, statement["subject"], statement["predicate"], statement["value"])
         if after != HistoricalNames.of(row):
             after.put(row)
             row.save(update_fields=DIGESTS)

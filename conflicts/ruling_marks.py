@@ -59,8 +59,8 @@ class Subject:
         return _decision(self.value_digest.hex(), ruling.chosen, ruling.ruled_out)
 
 
-def _decision(said: object, chosen: Collection[object], ruled_out: Collection[object]) -> RulingVerb | None:
-    return RulingVerb.CHOSEN if said in chosen else RulingVerb.RULED_OUT if said in ruled_out else None
+def _decision(decision: object, chosen: Collection[object], ruled_out: Collection[object]) -> RulingVerb | None:
+    return RulingVerb.CHOSEN if decision in chosen else RulingVerb.RULED_OUT if decision in ruled_out else None
 
 
 def ruling_marks(project_id: uuid.UUID, subjects: Sequence[Subject]) -> Mapping[Subject, list[RulingMark]]:
@@ -72,8 +72,8 @@ def ruling_marks(project_id: uuid.UUID, subjects: Sequence[Subject]) -> Mapping[
     rulings = list(rows.order_by("decided_at", "id"))
     names = names_of_deciders(project_id, rulings)
     for subject, marks in found.items():
-        told = [(row, subject.decision_of(row)) for row in rulings]
-        marks += [_mark(row, decision, names) for row, decision in told if decision]
+        pairs = [(row, subject.decision_of(row)) for row in rulings]
+        marks += [_mark(row, decision, names) for row, decision in pairs if decision]
     return found
 
 

@@ -110,8 +110,8 @@ def _takes_the_newest(conflict: PendingConflict, names: Naming) -> bool:
     if conflict.kind == ConflictKind.DISPUTE:
         return False
     claims = Claim.objects.within(conflict.project_id).filter(id__in=[conflict.challenger, conflict.challenged])
-    said = [conflict.statement["predicate"]] if conflict.statement else claims.values_list("predicate", flat=True)
-    return any(names.rule(predicate).policy == Policy.NEWEST for predicate in said)
+    predicates = [conflict.statement["predicate"]] if conflict.statement else claims.values_list("predicate", flat=True)
+    return any(names.rule(predicate).policy == Policy.NEWEST for predicate in predicates)
 
 
 def _ruling(conflict: PendingConflict, decided: Decided, *, now: datetime.datetime) -> Ruling | None:
@@ -235,25 +235,25 @@ def binding_on(rows: Sequence[PendingConflict]) -> dict[uuid.UUID, Ruling]:
         .select_related("namespace")
         .order_by("decided_at", "id")
     )
-    told: dict[uuid.UUID, Ruling] = {}
+    bound: dict[uuid.UUID, Ruling] = {}
     for ruling in found:
         for row in rows:
             same = ruling.namespace_id == row.namespace_id and ruling.session_id == row.session_id
             on_key = row.key_digest and bytes(ruling.key_digest) == bytes(row.key_digest) and same
             if (on_key and ruling.chosen) or (row.existing_id and ruling.fragment_id == row.existing_id):
-                told[row.id] = ruling
-    return told
+                bound[row.id] = ruling
+    return bound
 
 
 def with_words(principal: Principal, rows: Sequence[Any]) -> list[Any]:
     """The rulings with what they say and who decided at hand, in a fixed number of queries. Inside `access.enter`."""
-    said = _values(principal.project_id, rows)
+    values = _values(principal.project_id, rows)
     names = names_of_deciders(principal.project_id, rows)
     for row in rows:
         row.by = names.get(row.decided_by)
         key = bytes(row.key_digest)
-        row.said_chosen = [_statement_of(i, said, key, row.chosen) for i in row.chosen_fragments]
-        row.said_ruled_out = [_statement_of(i, said, key, row.ruled_out) for i in row.ruled_out_fragments]
+        row.said_chosen = [_statement_of(i, values, key, row.chosen) for i in row.chosen_fragments]
+        row.said_ruled_out = [_statement_of(i, values, key, row.ruled_out) for i in row.ruled_out_fragments]
     return list(rows)
 
 
@@ -265,10 +265,10 @@ def names_of_deciders(project_id: uuid.UUID, rulings: Iterable[Ruling]) -> dict[
 
 
 def _statement_of(
-    fragment_id: uuid.UUID, said: Mapping[uuid.UUID, "_Words"], key: bytes, values: Sequence[str]
+    fragment_id: uuid.UUID, words_by_fragment: Mapping[uuid.UUID, "_Words"], key: bytes, values: Sequence[str]
 ) -> dict[str, Any]:
     """What a memory says of the key of a ruling: of several claims the one that the ruling names, else the text."""
-    words = said.get(fragment_id)
+    words = words_by_fragment.get(fragment_id)
     return {"fragment_id": fragment_id, "value": words and words.of(key, values)}
 
 
@@ -295,16 +295,16 @@ def _values(project_id: uuid.UUID, rulings: Iterable[Ruling]) -> dict[uuid.UUID,
 
 def forget(project_id: uuid.UUID, fragment_ids: Sequence[uuid.UUID]) -> None:
     """No word of what is forgotten stays in a ruling about it."""
-    told = Q(chosen_fragments__overlap=fragment_ids) | Q(ruled_out_fragments__overlap=fragment_ids)
-    told |= Q(fragment__in=fragment_ids)
-    Ruling.objects.within(project_id).filter(told).exclude(note="").update(note="")
+    conditions = Q(chosen_fragments__overlap=fragment_ids) | Q(ruled_out_fragments__overlap=fragment_ids)
+    conditions |= Q(fragment__in=fragment_ids)
+    Ruling.objects.within(project_id).filter(conditions).exclude(note="").update(note="")
 
 
 def ruled_on(principal: Principal, fragment_ids: Collection[uuid.UUID]) -> dict[uuid.UUID, Ruling]:
     """Return by memory, the last ruling in force that chose it or ruled it out. Inside `access.enter`."""
     named = list(fragment_ids)
-    told = Q(chosen_fragments__overlap=named) | Q(ruled_out_fragments__overlap=named) | Q(fragment__in=named)
-    rows = Ruling.objects.within(principal.project_id).in_force().filter(told).order_by("decided_at", "id")
+    conditions = Q(chosen_fragments__overlap=named) | Q(ruled_out_fragments__overlap=named) | Q(fragment__in=named)
+    rows = Ruling.objects.within(principal.project_id).in_force().filter(conditions).order_by("decided_at", "id")
     found: dict[uuid.UUID, Ruling] = {}
     for row in rows.filter(namespace__in=access.readable_scopes(principal)):
         for about in {*row.chosen_fragments, *row.ruled_out_fragments, row.fragment_id} & set(named):

@@ -40,9 +40,9 @@ def refuse_forgotten(fragments: Sequence[Fragment]) -> None:
 
 def find_forgotten_fragments(fragments: Sequence[Fragment]) -> list[int]:
     """Return which of these fragments say what was forgotten where they are to stand; by index."""
-    said = [(n, text) for n, row in enumerate(fragments) for text in (row.content, *row.procedure)]
-    texts = [(fragments[n].namespace_id, text, fragments[n].authority) for n, text in said]
-    return sorted({said[i][0] for i in find_forgotten_texts(fragments[0].project_id, texts)}) if fragments else []
+    numbered = [(n, text) for n, row in enumerate(fragments) for text in (row.content, *row.procedure)]
+    texts = [(fragments[n].namespace_id, text, fragments[n].authority) for n, text in numbered]
+    return sorted({numbered[i][0] for i in find_forgotten_texts(fragments[0].project_id, texts)}) if fragments else []
 
 
 def find_forgotten_texts(project_id: uuid.UUID, texts: Sequence[tuple[uuid.UUID | None, str, int]]) -> list[int]:
@@ -139,10 +139,10 @@ def _embedding(
 
 def reach_of(claims: Sequence[Claim]) -> tuple[str, datetime.datetime | None, datetime.datetime | None]:
     """Return whose session sees a fragment, and from when until when one of its claims holds; as `nova_reach` does."""
-    said = [claim for claim in claims if not claim.verdict] or claims
-    begins, ends = [claim.valid_from for claim in said], [claim.valid_until for claim in said]
+    stated = [claim for claim in claims if not claim.verdict] or claims
+    begins, ends = [claim.valid_from for claim in stated], [claim.valid_until for claim in stated]
     return (
-        max((claim.session_id for claim in said), default=""),
+        max((claim.session_id for claim in stated), default=""),
         min((at for at in begins if at), default=None) if all(begins) else None,
         max((at for at in ends if at), default=None) if all(ends) else None,
     )

@@ -74,9 +74,9 @@ def bring_back(project_id: uuid.UUID, state: State, *, now: datetime.datetime) -
     standing = [key for key, parts in state.items() if parts["fragment"][FRAGMENT.index("superseded_by_id")] is None]
     Link.objects.within(project_id).filter(other__in=standing, kind=LinkKind.SUPERSEDES).delete()
     for fragment_id, parts in state.items():
-        mine = Fragment.objects.within(project_id).filter(id=fragment_id)
+        rows = Fragment.objects.within(project_id).filter(id=fragment_id)
         former = dict(zip(FRAGMENT, parts["fragment"], strict=True))
-        mine.update(**{**former, "updated_at": now, "revision": F("revision") + 1})
+        rows.update(**{**former, "updated_at": now, "revision": F("revision") + 1})
         claims = Claim.objects.within(project_id).filter(fragment=fragment_id)
         if "claim" in parts:
             claims.update(**dict(zip(CLAIM, parts["claim"], strict=True)))

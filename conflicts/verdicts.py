@@ -50,8 +50,8 @@ def save_verdicts(
     What else becomes of a fragment that another replaces is for `supersede` to write. The caller holds the fragments
     and defers the check of one value.
     """
-    mine = Claim.objects.within(project_id).filter(id__in=list(changes)).values("fragment")
-    held = Claim.objects.within(project_id).filter(fragment__in=mine).select_related("fragment")
+    rows = Claim.objects.within(project_id).filter(id__in=list(changes)).values("fragment")
+    held = Claim.objects.within(project_id).filter(fragment__in=rows).select_related("fragment")
     groups: dict[uuid.UUID, list[Claim]] = {}
     for claim in held.order_by("fragment", "position"):
         groups.setdefault(claim.fragment_id, []).append(claim)

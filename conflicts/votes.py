@@ -103,14 +103,14 @@ def corroborate(fragment: Fragment, voter: Voter, *, now: datetime.datetime) -> 
     """Somebody else says so too; counted once per owner and lineage root, never for the writer or its ancestors."""
     if voter.owner_id == fragment.owner_id:
         return Counted(fragment, Uncounted.OWN_MEMORY)
-    heard = roots_of(fragment) | {str(fragment.id)}
+    roots_heard = roots_of(fragment) | {str(fragment.id)}
     owners = set()
     for vote in Vote.objects.within(fragment.project_id).filter(fragment=fragment, ballot=Ballot.CORROBORATE):
         owners.add(vote.owner_id)
-        heard |= set(vote.roots)
+        roots_heard |= set(vote.roots)
     if voter.owner_id in owners:
         return Counted(fragment, Uncounted.OWNER_VOTED_BEFORE)
-    if voter.roots & heard:
+    if voter.roots & roots_heard:
         return Counted(fragment, Uncounted.SOURCE_HEARD_BEFORE)
     _cast(fragment, voter, Ballot.CORROBORATE, counted=True, now=now)
     fragment.updated_at = now

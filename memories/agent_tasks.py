@@ -205,8 +205,8 @@ def report_task(
         namespace = access.writable(principal, report.namespace)
         # Two reports of a task at once come one after the other.
         Namespace.objects.within(principal.project_id).select_for_update(no_key=True, of=("self",)).get(id=namespace.id)
-        mine = Task.objects.within(principal.project_id).filter(namespace=namespace, task_id=report.id)
-        task = mine.first() or Task(project_id=principal.project_id, namespace=namespace, task_id=report.id)
+        tasks = Task.objects.within(principal.project_id).filter(namespace=namespace, task_id=report.id)
+        task = tasks.first() or Task(project_id=principal.project_id, namespace=namespace, task_id=report.id)
         made = task._state.adding
         if not made and report.updated_at < task.updated_at:
             return Reported(task, made=False, impasse=False)

@@ -43,8 +43,8 @@ class Cursor:
             raise BadCursor(text) from error
 
     def __str__(self) -> str:
-        told = [value.isoformat() if isinstance(value, datetime.datetime) else str(value) for value in self.values]
-        return base64.urlsafe_b64encode("|".join(["<" if self.back else ">", *told]).encode()).decode()
+        parts = [value.isoformat() if isinstance(value, datetime.datetime) else str(value) for value in self.values]
+        return base64.urlsafe_b64encode("|".join(["<" if self.back else ">", *parts]).encode()).decode()
 
     def beyond(self, order: Sequence[str]) -> Q:
         """Return the rows on the wanted side, in a list of that order."""

@@ -250,9 +250,9 @@ def create_story(*, now: datetime.datetime) -> int:
         if Namespace.objects.within(principal.project_id).filter(name=TOUR).exists():
             return 0
     days = sorted({s[0] for s in STORY}, reverse=True)
-    told = sum(_day(principal, day, now - datetime.timedelta(days=day)) for day in days)
+    counts = sum(_day(principal, day, now - datetime.timedelta(days=day)) for day in days)
     _evict(principal, now)
-    return told
+    return counts
 
 
 def _evict(principal: Principal, now: datetime.datetime) -> None:

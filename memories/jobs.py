@@ -375,11 +375,11 @@ def report_task(
     Raises as `agent_tasks.report_task`.
     """
     with access.enter(principal, why="task"):
-        told = agent_tasks.report_task(principal, report, prepared, now=now)
-        if told.impasse:
-            options: dict[str, Any] = {"task": str(told.task.id)}
-            start(principal, kind="propose", namespace=told.task.namespace, options=options, now=now)
-        return told
+        answer = agent_tasks.report_task(principal, report, prepared, now=now)
+        if answer.impasse:
+            options: dict[str, Any] = {"task": str(answer.task.id)}
+            start(principal, kind="propose", namespace=answer.task.namespace, options=options, now=now)
+        return answer
 
 
 def wake(project_id: uuid.UUID, operation_id: uuid.UUID) -> None:

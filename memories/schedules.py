@@ -74,8 +74,8 @@ def set_schedule(name: str, *, every: int, period: str, enabled: bool) -> None:
     interval, _ = IntervalSchedule.objects.get_or_create(every=every, period=period)
     others = {"crontab": None, "solar": None, "clocked": None}
     seconds = int(length.total_seconds())
-    told = {"task": TASKS[name], "interval": interval, "enabled": enabled, "expire_seconds": seconds, **others}
-    PeriodicTask.objects.update_or_create(name=name, defaults=told)
+    values = {"task": TASKS[name], "interval": interval, "enabled": enabled, "expire_seconds": seconds, **others}
+    PeriodicTask.objects.update_or_create(name=name, defaults=values)
     log.info("schedule_set", schedule=name, every=every, period=period, enabled=enabled)
 
 

@@ -40,8 +40,8 @@ class Tally:
         """Take in another tally; the later times win."""
         self.reads.update(other.reads)
         self.searches.update(other.searches)
-        for mine, theirs in ((self.read_at, other.read_at), (self.keys, other.keys)):
-            mine.update({i: max(at, mine.get(i, at)) for i, at in theirs.items()})
+        for pair, theirs in ((self.read_at, other.read_at), (self.keys, other.keys)):
+            pair.update({i: max(at, pair.get(i, at)) for i, at in theirs.items()})
 
 
 _lock = threading.Lock()
@@ -120,7 +120,7 @@ def _write(project: Project, tally: Tally) -> None:
         if tally.reads:
             Access.objects.count_up(project.id, tally.reads, tally.read_at)
         for day in sorted({day for day, _, _ in tally.searches}):
-            mine = {(place, found): n for (that, place, found), n in tally.searches.items() if that == day}
-            SearchDay.objects.count_up(project.id, day, mine)
+            searches = {(place, found): n for (that, place, found), n in tally.searches.items() if that == day}
+            SearchDay.objects.count_up(project.id, day, searches)
         for key in sorted(tally.keys):  # in the order of every process: two may know the same keys
             ApiKey.objects.within(project.id).filter(id=key).update(last_used_at=tally.keys[key])

@@ -83,8 +83,8 @@ def conninfo(url: str, *, limited: bool = False) -> str:
 
 
 def _limits(url: str, limited: bool) -> dict[str, str]:
-    told = str(conninfo_to_dict(url).get("options") or "")
-    return {"options": " ".join(filter(None, [LIMITS, told]))} if limited else {}
+    options = str(conninfo_to_dict(url).get("options") or "")
+    return {"options": " ".join(filter(None, [LIMITS, options]))} if limited else {}
 
 
 def require_app(*, connection: Any, **_: object) -> None:

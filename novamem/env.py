@@ -187,15 +187,15 @@ class Settings(BaseSettings):
         file_secret_settings: Source,
     ) -> tuple[Source, ...]:
         """Return the environment, which has what `.env` gives by then, and the TOML file."""
-        told = config.read(ROOT, {place: _kind(name) for name, place in PLACE_OF.items()})
-        named = {name: told[place] for name, place in PLACE_OF.items() if place in told}
+        values = config.read(ROOT, {place: _kind(name) for name, place in PLACE_OF.items()})
+        named = {name: values[place] for name, place in PLACE_OF.items() if place in values}
         return env_settings, InitSettingsSource(settings_cls, named)
 
     def origins(self) -> dict[str, str]:
         """Return where each value comes from: `environment`, `.env`, `TOML` or `default`."""
-        told = dict.fromkeys(self.model_fields_set, "TOML")
-        told |= {name: ".env" if name in _from_file else "environment" for name in os.environ}
-        return {name: told.get(name, "default") for name in Settings.model_fields}
+        origin_of = dict.fromkeys(self.model_fields_set, "TOML")
+        origin_of |= {name: ".env" if name in _from_file else "environment" for name in os.environ}
+        return {name: origin_of.get(name, "default") for name in Settings.model_fields}
 
     def sidecar(self) -> tuple[str, str]:
         """Return where the language model is, and the setting that says so; both empty without one: nothing is guessed.

@@ -51,8 +51,8 @@ def logging_config(*, level: str, style: str) -> dict[str, Any]:
         cache_logger_on_first_use=True,
     )
     # A rich traceback would show local variables: keys, texts.
-    told = structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
-    renderer = structlog.processors.JSONRenderer() if style == "json" else told
+    console = structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
+    renderer = structlog.processors.JSONRenderer() if style == "json" else console
     return {
         "version": 1,
         "disable_existing_loggers": False,
@@ -78,14 +78,14 @@ def traceback_of(exc_info: ExcInfo) -> str:
     """Return a traceback without variables, and without what errors of the database quote."""
     out = io.StringIO()
     structlog.dev.plain_traceback(out, exc_info)
-    told = out.getvalue()
+    text = out.getvalue()
     one: BaseException | None = exc_info[1]
     while one is not None:
         words = str(one)
         if _is_of_database(one) and "\n" in words:
-            told = told.replace(words, words.partition("\n")[0])
+            text = text.replace(words, words.partition("\n")[0])
         one = one.__cause__ or one.__context__
-    return told
+    return text
 
 
 def _is_of_database(error: BaseException) -> bool:
@@ -98,8 +98,8 @@ def route_of(path: str) -> str:
         match = resolve(path)
     except Resolver404:
         return path
-    told = {name: str(value) for name, value in match.kwargs.items() if isinstance(value, uuid.UUID | int)}
-    return "/" + PARAMETER.sub(lambda found: told.get(found[1], f"<{found[1]}>"), match.route)
+    values = {name: str(value) for name, value in match.kwargs.items() if isinstance(value, uuid.UUID | int)}
+    return "/" + PARAMETER.sub(lambda found: values.get(found[1], f"<{found[1]}>"), match.route)
 
 
 class RequestLog(RequestMiddleware):  # type: ignore[misc]  # an untyped package's

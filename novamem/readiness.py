@@ -96,8 +96,8 @@ def first_run(logins: Logins) -> None:
         if _is_migrated(connection).get("first_run"):
             return
     with step("first admin, key and memories"):
-        told = _manage(logins, "firstrun")
-    sys.stdout.write(told)
+        answer = _manage(logins, "firstrun")
+    sys.stdout.write(answer)
     sys.stdout.flush()
     _save_logins(logins, first_run=True)
 

@@ -40,9 +40,9 @@ def admit(headers: Iterable[tuple[bytes, bytes]], *, file: bool) -> uuid.UUID:
 
     Raise Unknown, MayNot, TooMany; OperationalError as `connect`.
     """
-    told = dict(headers)
+    values = dict(headers)
     try:
-        sender = _by_key(told.get(b"authorization", b""), file) or _by_session(told.get(b"cookie", b""), file)
+        sender = _by_key(values.get(b"authorization", b""), file) or _by_session(values.get(b"cookie", b""), file)
         if not sender:
             raise Unknown
         most: int = settings.UPLOADS_PER_KEY

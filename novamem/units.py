@@ -136,11 +136,11 @@ def _wait_for_turn(connection: psycopg.Connection) -> None:
 
     A lock of a transaction, for a pooler between hands on none of a session. Open and idle it keeps nobody waiting.
     """
-    told = False
+    is_told = False
     while connection.execute("SELECT pg_try_advisory_xact_lock(%s)", [database.SCHEDULER_LOCK]).fetchone() != (True,):
-        if not told:
+        if not is_told:
             say("another scheduler is at work on this database; this one waits for it to end")
-        told = True
+        is_told = True
         connection.rollback()
         time.sleep(PULSE)
 

@@ -17,11 +17,11 @@ from memories.rest.problem_details import problem
 
 def bad_request(request: Any, exception: Exception) -> HttpResponse:
     """Answer what Django refuses before a view sees it, as each door tells errors."""
-    told = "This host is not served here." if isinstance(exception, DisallowedHost) else "Bad Request."
+    message = "This host is not served here." if isinstance(exception, DisallowedHost) else "Bad Request."
     if request.path.startswith("/v1/"):
-        return refusal(ProxyRefused(400, "malformed", told))
+        return refusal(ProxyRefused(400, "malformed", message))
     if request.path.startswith(("/api/", "/compat/")):
-        return problem(400, "malformed", detail=told)
+        return problem(400, "malformed", detail=message)
     return defaults.bad_request(request, exception)
 
 

@@ -31,18 +31,18 @@ def scan(lock: str, snapshot: dict[str, Any] | None, *, today: datetime.date) ->
     """Return whether no vulnerability is known, and what to say."""
     if snapshot is None:
         return True, ["not scanned: there is no snapshot of advisories; `script/advisories.py renew` makes one"]
-    wanted, asked = pins(lock), {(each["name"], each["version"]): each["vulns"] for each in snapshot["dependencies"]}
-    said = [
+    wanted, pinned = pins(lock), {(each["name"], each["version"]): each["vulns"] for each in snapshot["dependencies"]}
+    lines = [
         f"{name} {version}: {vuln['id']}, mended in {', '.join(vuln['fix_versions']) or 'no version'}"
-        for name, version in sorted(wanted & asked.keys())
-        for vuln in asked[name, version]
+        for name, version in sorted(wanted & pinned.keys())
+        for vuln in pinned[name, version]
     ]
-    is_well = not said
+    is_well = not lines
     if today - (made := datetime.date.fromisoformat(snapshot["made"])) > OLD:
-        said.append(f"the snapshot is of {made}: older advisories only; `script/advisories.py renew` makes a new one")
-    if unasked := sorted(f"{name} {version}" for name, version in wanted - asked.keys()):
-        said.append(f"not scanned, for the snapshot was not asked about them: {', '.join(unasked)}")
-    return is_well, [*said, f"{len(wanted & asked.keys())} of {len(wanted)} packages scanned"]
+        lines.append(f"the snapshot is of {made}: older advisories only; `script/advisories.py renew` makes a new one")
+    if unasked := sorted(f"{name} {version}" for name, version in wanted - pinned.keys()):
+        lines.append(f"not scanned, for the snapshot was not asked about them: {', '.join(unasked)}")
+    return is_well, [*lines, f"{len(wanted & pinned.keys())} of {len(wanted)} packages scanned"]
 
 
 def renew() -> None:
@@ -60,8 +60,8 @@ def renew() -> None:
         raise SystemExit("Nobody answered about any package: the snapshot stays as it was.")
     for each in answered:
         each["vulns"] = [{name: vuln[name] for name in ("id", "fix_versions", "aliases")} for vuln in each["vulns"]]
-    told = {"made": datetime.datetime.now(tz=datetime.UTC).date().isoformat(), "dependencies": answered}
-    SNAPSHOT.write_text(json.dumps(told, indent=1) + "\n")
+    values = {"made": datetime.datetime.now(tz=datetime.UTC).date().isoformat(), "dependencies": answered}
+    SNAPSHOT.write_text(json.dumps(values, indent=1) + "\n")
 
 
 def main() -> None:
@@ -69,8 +69,8 @@ def main() -> None:
     if sys.argv[1:] == ["renew"]:
         renew()
     snapshot = json.loads(SNAPSHOT.read_text()) if SNAPSHOT.exists() else None
-    is_well, said = scan(LOCK.read_text(), snapshot, today=datetime.datetime.now(tz=datetime.UTC).date())
-    print("\n".join(said))
+    is_well, lines = scan(LOCK.read_text(), snapshot, today=datetime.datetime.now(tz=datetime.UTC).date())
+    print("\n".join(lines))
     raise SystemExit(0 if is_well else 1)
 
 

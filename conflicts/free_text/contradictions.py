@@ -228,38 +228,42 @@ class Contrary:
     sure: bool = True
 
 
-def find_contradiction(said: Sequence[Passage], claim: Standing) -> Contrary | None:
+def find_contradiction(text_passages: Sequence[Passage], claim: Standing) -> Contrary | None:
     """What the passages of a text say against a claim; None when they agree with it, add to it or say nothing of it."""
     cues = cues_of(claim)
-    for passage in said:
+    for passage in text_passages:
         if found := _against(passage, claim, cues):
             # What the same text asks, supposes or tells of the past may be what all of it is about.
-            sure = found.sure and _names_owner(passage, claim, cues) and not any(map(_says_nothing_of_now, said))
+            sure = (
+                found.sure and _names_owner(passage, claim, cues) and not any(map(_says_nothing_of_now, text_passages))
+            )
             return replace(found, sure=sure)
     return None
 
 
-def find_difference(said: Sequence[Passage], claim: Standing) -> Contrary | None:
+def find_difference(text_passages: Sequence[Passage], claim: Standing) -> Contrary | None:
     """As `find_contradiction`, but suspicious: any value of the kind beside the cue is taken for what it speaks of."""
     cues = cues_of(claim)
-    for passage in said:
+    for passage in text_passages:
         if found := _against(passage, claim, cues, loosely=True):
             return found
     return None
 
 
-def is_spoken_of(said: Sequence[Passage], claim: Standing) -> bool:
+def is_spoken_of(text_passages: Sequence[Passage], claim: Standing) -> bool:
     """Return whether the passages name a claim's key: its subject and its predicate."""
     cues = cues_of(claim)
     return any(
-        speaks_of(passage, span, claim, cues) for passage in said for span in _cue_spans(passage, claim.predicate, cues)
+        speaks_of(passage, span, claim, cues)
+        for passage in text_passages
+        for span in _cue_spans(passage, claim.predicate, cues)
     )
 
 
 def is_said_plainly(text: str) -> bool:
     """Whether a text is somebody's own short word on themselves: no quotation, no report, no doubt, nothing pasted."""
-    mine = len(text) <= SHORT and bool(FIRST_PERSON.search(text))
-    return mine and not FOREIGN.search(text) and not HEDGED.search(text)
+    by_speaker = len(text) <= SHORT and bool(FIRST_PERSON.search(text))
+    return by_speaker and not FOREIGN.search(text) and not HEDGED.search(text)
 
 
 def read(text: str) -> list[Passage]:
@@ -383,8 +387,8 @@ def kind_of(claim: Standing) -> Kind:
     ):
         return sightings.money, partial(_is_one_of, sightings.money, own)
     if claim.normaliser == Normaliser.DATE or canonical_value(text=own, normaliser=Normaliser.DATE).count("-") == 2:
-        mine = [s.form for s in sightings.dates(_alone(own))]
-        return sightings.dates, lambda form: any(sightings.same_date(form, one) for one in mine)
+        forms = [s.form for s in sightings.dates(_alone(own))]
+        return sightings.dates, lambda form: any(sightings.same_date(form, one) for one in forms)
     if claim.normaliser == Normaliser.NUMBER or re.fullmatch(r"\d+(?:\.\d+)?", own):
         return sightings.numbers, partial(_is_one_of, sightings.numbers, own)
     if claim.predicate in ("lives_in", "born_in"):
@@ -417,8 +421,8 @@ def _is_one_of(seen: Callable[[Passage], Iterator[Sighting]], own: str, form: st
 
 def _overlaps(own: str, form: str) -> bool:
     """Return whether one says all that the other does: Lisbon, and Lisbon's old town."""
-    mine, theirs = set(TOKEN.findall(own)), set(TOKEN.findall(form))
-    return bool(mine and theirs) and (mine <= theirs or theirs <= mine)
+    own_tokens, theirs = set(TOKEN.findall(own)), set(TOKEN.findall(form))
+    return bool(own_tokens and theirs) and (own_tokens <= theirs or theirs <= own_tokens)
 
 
 def literal(passage: Passage, value: str) -> Iterator[Sighting]:

@@ -67,12 +67,12 @@ class Nearness:
     """How near a text is to a claim: the cosine of their vectors, if both have one; whether the claim is asked for."""
 
     cosine: float | None
-    asked: bool = False
+    is_asked_for: bool = False
 
     @classmethod
-    def between(cls, text: Vector | None, claim: Vector | None, *, asked: bool) -> "Nearness":
+    def between(cls, text: Vector | None, claim: Vector | None, *, is_asked_for: bool) -> "Nearness":
         """Return the nearness of two unit vectors."""
-        return cls(None if text is None or claim is None else float(text @ claim), asked)
+        return cls(None if text is None or claim is None else float(text @ claim), is_asked_for)
 
     def reaches(self, least: float) -> bool:
         """Return whether it is as near as that."""
@@ -90,9 +90,9 @@ def is_in_doubt(passages: Sequence[Passage], claim: Standing, nearness: Nearness
     foreign = _is_foreign(passages)
     kind = kind_of(claim)
     seen = [_values(passage, claim, kind) for passage in passages]
-    own = any(mine for mine, _ in seen)
+    own = any(sighted for sighted, _ in seen)
     spoken = is_spoken_of(passages, claim)
-    if nearness.asked and not own:
+    if nearness.is_asked_for and not own:
         return bool(passages) and (spoken or foreign or nearness.reaches(NEAR))
     values = any(others for _, others in seen)
     if not (foreign or own and values or _is_of_subject(passages, claim)):
@@ -104,18 +104,18 @@ def is_in_doubt(passages: Sequence[Passage], claim: Standing, nearness: Nearness
     if not own and not values:
         return any(CHANGE.search(passage.text) for passage in passages)
     return any(
-        _may_replace(passage, mine, others, claim, spoken=spoken)
-        for passage, (mine, others) in zip(passages, seen, strict=True)
+        _may_replace(passage, sighted, others, claim, spoken=spoken)
+        for passage, (sighted, others) in zip(passages, seen, strict=True)
     )
 
 
 def _may_replace(
-    passage: Passage, mine: Sequence[Sighting], others: Sequence[Sighting], claim: Standing, *, spoken: bool
+    passage: Passage, own: Sequence[Sighting], others: Sequence[Sighting], claim: Standing, *, spoken: bool
 ) -> bool:
     """Return whether a sentence gives up the claim's value, or holds another that may stand in its place."""
-    if mine:
+    if own:
         given_up = any(
-            denied(passage, one, strict=not others) or LEFT.search(passage.text, 0, one.start) for one in mine
+            denied(passage, one, strict=not others) or LEFT.search(passage.text, 0, one.start) for one in own
         )
         return given_up or bool(others) and not _names_key(passage, claim, weakly=False)
     return any(
@@ -158,7 +158,7 @@ def _values(passage: Passage, claim: Standing, kind: Kind) -> tuple[list[Sightin
     if not found and seen is sightings.places:
         found = list(sightings.small_places(passage))
     own = [one for one in found if same(one.form)] or list(literal(passage, claim.value))
-    return own, [one for one in found if one not in own and not any(_meet(one, mine) for mine in own)]
+    return own, [one for one in found if one not in own and not any(_meet(one, own_value) for own_value in own)]
 
 
 def _meet(one: Sighting, other: Sighting) -> bool:

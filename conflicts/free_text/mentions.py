@@ -38,7 +38,7 @@ def keys_told(texts: Sequence[Sequence[Passage]], question: Sequence[Passage], n
     """
     own = _index(tuple(dict.fromkeys(names.registered.values())))
     known: set[str] = set()
-    for passage in (passage for said in texts for passage in said):
+    for passage in (passage for text in texts for passage in text):
         stems = [word.stem for word in passage.words[:MOST_WORDS]]
         known |= {*_predicates(stems, _built_in()), *_predicates(stems, own)}
     subjects = dict.fromkeys(USERS)

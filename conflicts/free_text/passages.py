@@ -72,8 +72,8 @@ def plain(text: str) -> str:
 
 
 def _goes_on(before: str, sentence: str) -> bool:
-    asked = before.endswith(("?", ":"))
-    return asked or bool(GOES_ON.match(sentence)) or len(WORD.findall(sentence)) <= SHORT
+    is_question = before.endswith(("?", ":"))
+    return is_question or bool(GOES_ON.match(sentence)) or len(WORD.findall(sentence)) <= SHORT
 
 
 def _passage(text: str) -> Passage:

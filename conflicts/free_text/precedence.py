@@ -49,11 +49,11 @@ class Upheld:
 
 def keys_sought(question: str, texts: Iterable[str], names: Iterable[Naming]) -> set[bytes]:
     """Return the digests of the keys that a question names, or that texts tell of the user or of what it names."""
-    asked = read(question)
-    said = [read(text[:LONGEST]) for text in texts]
+    of_question = read(question)
+    of_texts = [read(text[:LONGEST]) for text in texts]
     found: set[bytes] = set()
     for each in names:
-        found |= keys_of(asked, each) | keys_told(said, asked, each)
+        found |= keys_of(of_question, each) | keys_told(of_texts, of_question, each)
     return found
 
 
@@ -70,9 +70,9 @@ class ClaimsAtHand:
     @cached_property
     def asked_for(self) -> list[Upheld]:
         """Of each key that the question asks for the claim of most rank, the strongest first."""
-        said, best = read(self.question), {}
+        passages, best = read(self.question), {}
         for claim in sorted(self.claims, key=lambda one: (-one.rank, one.fragment_id)):
-            if claim.key not in best and is_spoken_of(said, self.standing(claim)):
+            if claim.key not in best and is_spoken_of(passages, self.standing(claim)):
                 best[claim.key] = claim
         return list(best.values())
 
@@ -89,14 +89,14 @@ class ClaimsAtHand:
 
     def named_by(self, text: str, claims: Iterable[Upheld]) -> list[Upheld]:
         """Return those of the claims whose key a text speaks of, whatever it says of it."""
-        said = self.passages(text)
-        return [claim for claim in self._near(said, claims) if is_spoken_of(said, self.standing(claim))]
+        passages = self.passages(text)
+        return [claim for claim in self._near(passages, claims) if is_spoken_of(passages, self.standing(claim))]
 
     def contradicted_by(self, text: str, claims: Iterable[Upheld]) -> Upheld | None:
         """Return the strongest of the claims of which a text states another value; None where it states none."""
-        said = self.passages(text)
-        for claim in sorted(self._near(said, claims), key=lambda one: -one.rank)[:MOST_HELD]:
-            against = find_difference(said, self.standing(claim))
+        passages = self.passages(text)
+        for claim in sorted(self._near(passages, claims), key=lambda one: -one.rank)[:MOST_HELD]:
+            against = find_difference(passages, self.standing(claim))
             if against is None or not (claim.exclusive or against.negated):
                 continue
             if against.negated or not self._is_said_beside(against.value, claim):
@@ -108,24 +108,26 @@ class ClaimsAtHand:
 
         None where it states the value of another claim of the same key and of no less rank.
         """
-        said, asked = self.passages(text), set(self.asked_for)
-        named = set(self._near(said, claims))
-        nearness = {one: Nearness.between(vector, one.vector, asked=one in asked) for one in claims}
-        held = [one for one, near in nearness.items() if one in asked or one in named or near.reaches(ALIKE)]
-        for claim in sorted(held, key=lambda one: (one not in asked, -one.rank))[:MOST_HELD]:
+        passages, asked_for = self.passages(text), set(self.asked_for)
+        named = set(self._near(passages, claims))
+        nearness = {one: Nearness.between(vector, one.vector, is_asked_for=one in asked_for) for one in claims}
+        held = [one for one, near in nearness.items() if one in asked_for or one in named or near.reaches(ALIKE)]
+        for claim in sorted(held, key=lambda one: (one not in asked_for, -one.rank))[:MOST_HELD]:
             of_key = [one for one in self.claims if one.key == claim.key and one.rank >= claim.rank]
-            if all(is_in_doubt(said, self.standing(one), nearness[claim], exclusive=one.exclusive) for one in of_key):
+            if all(
+                is_in_doubt(passages, self.standing(one), nearness[claim], exclusive=one.exclusive) for one in of_key
+            ):
                 return claim
         return None
 
-    def rivalled_by(self, told: Iterable[Told], claims: Iterable[Upheld]) -> Upheld | None:
+    def rivalled_by(self, triples: Iterable[Told], claims: Iterable[Upheld]) -> Upheld | None:
         """Return the strongest claim asked for, of whose subject another tells a value of its kind by a strange name.
 
         Strange is a predicate that no rule knows: it may be a synonym that nobody has listed.
         """
         for claim in sorted(set(claims) & set(self.asked_for), key=lambda one: -one.rank):
             names, standing = self._names(claim), self.standing(claim)
-            for subject, predicate, value in told:
+            for subject, predicate, value in triples:
                 if names.registers(predicate) or names.subject(subject) != names.subject(claim.subject):
                     continue
                 if claim.exclusive and is_of_kind(value, standing) and not agrees(value, standing):

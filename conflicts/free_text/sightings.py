@@ -166,8 +166,8 @@ def listed_words(passage: Passage, known: frozenset[str]) -> Iterator[Sighting]:
 
 def same_date(one: str, other: str) -> bool:
     """Return whether two dates may be one: what both tell agrees."""
-    mine, theirs = _possible(one), _possible(other)
-    return any(_agree(a, b) for a, b in product(mine, theirs))
+    own, theirs = _possible(one), _possible(other)
+    return any(_agree(a, b) for a, b in product(own, theirs))
 
 
 ANY_DAY = (2000, 1, 1)

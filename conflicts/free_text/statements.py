@@ -48,7 +48,7 @@ class Shadow:
     @property
     def changes(self) -> bool:
         """Whether it replaces or takes back what stands."""
-        return self.claim is not None or any(said.retracts for said in self.statements)
+        return self.claim is not None or any(statement.retracts for statement in self.statements)
 
 
 def read_statements(
@@ -65,20 +65,22 @@ def read_statements(
     """
     project_id = fragments[0].project_id
     watched = Claim.objects.watched({f.namespace_id for f in fragments}, above=0)
-    said = [read(f.wording) if f.namespace_id in watched else [] for f in fragments]
-    keys = [keys_of(s, namings[f.namespace_id]) for s, f in zip(said, fragments, strict=True)]
+    statements = [read(f.wording) if f.namespace_id in watched else [] for f in fragments]
+    keys = [keys_of(s, namings[f.namespace_id]) for s, f in zip(statements, fragments, strict=True)]
     found = _standing(project_id, watched, sorted(set().union(*keys)), now=now)
     ruled = _ruled(project_id, [claim for claims in found.values() for claim in claims])
     return [
         _shadow_of(
             fragment,
             passages,
-            [c for key in mine for c in found.get((fragment.namespace_id, key), ())],
+            [c for key in statements_of_row for c in found.get((fragment.namespace_id, key), ())],
             namings,
             ruled=ruled,
             beside=drafts,
         )
-        for fragment, passages, mine, drafts in zip(fragments, said, keys, beside or [()] * len(fragments), strict=True)
+        for fragment, passages, statements_of_row, drafts in zip(
+            fragments, statements, keys, beside or [()] * len(fragments), strict=True
+        )
     ]
 
 
@@ -88,7 +90,7 @@ def contradicting(fragments: Sequence[Fragment], *, now: datetime.datetime) -> s
         return set()
     found = read_statements(fragments, naming(fragments[0].project_id, {f.namespace_id for f in fragments}), now=now)
     against = zip(fragments, found, strict=True)
-    return {f.id for f, shadow in against if any(not said.retracts for said in shadow.statements)}
+    return {f.id for f, shadow in against if any(not statement.retracts for statement in shadow.statements)}
 
 
 def words_of(claims: Sequence[Claim]) -> str:
@@ -128,8 +130,8 @@ def _ruled(project_id: uuid.UUID, claims: Sequence[Claim]) -> dict[uuid.UUID, in
         for value in row.chosen:
             there = (row.namespace_id, bytes(row.key_digest), value)
             chosen[there] = max(row.authority, chosen.get(there, 0))
-    told = {c.id: (c.namespace_id, bytes(c.key_digest), bytes(c.value_digest).hex()) for c in claims}
-    return {claim_id: chosen[said] for claim_id, said in told.items() if said in chosen}
+    values = {c.id: (c.namespace_id, bytes(c.key_digest), bytes(c.value_digest).hex()) for c in claims}
+    return {claim_id: chosen[ruling_value] for claim_id, ruling_value in values.items() if ruling_value in chosen}
 
 
 def standing_of(claim: Claim, names: Naming) -> Standing:
@@ -185,11 +187,11 @@ def _told_beside(
     if against is None or against.negated:
         return None
     value = names.value(standing.predicate, against.value)
-    told = any(
+    is_told_beside = any(
         names.value(standing.predicate, draft.value) == value and _is_another_spelling(draft, passages, standing, names)
         for draft in beside
     )
-    return replace(against, sure=True) if told else None
+    return replace(against, sure=True) if is_told_beside else None
 
 
 def _is_another_spelling(draft: ClaimDraft, passages: Sequence[Passage], standing: Standing, names: Naming) -> bool:

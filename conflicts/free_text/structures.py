@@ -53,17 +53,17 @@ def _cells(line: str) -> list[str]:
 def _tags(text: str) -> Iterator[str]:
     """Return each element that holds text, and each attribute, behind its name and that of what holds it."""
     for tag in TAG.finditer(text):
-        told = dict(ATTRIBUTE.findall(tag.group()))
-        called = told.pop("name", "") or told.pop("id", "")
-        for name, value in told.items():
+        attributes = dict(ATTRIBUTE.findall(tag.group()))
+        called = attributes.pop("name", "") or attributes.pop("id", "")
+        for name, value in attributes.items():
             if called:
                 yield _said([called] if name in BARE else [called, name], value)
     for leaf in LEAF.finditer(text):
         above: list[str] = []
         for tag in TAG.finditer(text, max(0, leaf.start() - 2_000), leaf.start()):
             if not tag["end"]:
-                told = dict(ATTRIBUTE.findall(tag.group()))
-                above.append(told.get("name") or told.get("id") or tag["tag"])
+                attributes = dict(ATTRIBUTE.findall(tag.group()))
+                above.append(attributes.get("name") or attributes.get("id") or tag["tag"])
             elif tag["tag"] in above:
                 del above[len(above) - 1 - above[::-1].index(tag["tag"]) :]
         its = [word for pair in ATTRIBUTE.findall(leaf.group()) for word in pair]

@@ -283,10 +283,10 @@ def skeleton(text: str) -> str | None:
     """
     bare = text.strip(AROUND)
     bare = bare if bare.isascii() else unicodedata.normalize("NFKD", bare)
-    told = NO_LETTER.sub("", bare.translate(LIKENESS))
-    if len(told) < LEAST or "+" in bare or "#" in bare:
+    letters = NO_LETTER.sub("", bare.translate(LIKENESS))
+    if len(letters) < LEAST or "+" in bare or "#" in bare:
         return None
-    return told if 2 * sum(map(str.isalpha, bare)) + 1 >= len(told) else None
+    return letters if 2 * sum(map(str.isalpha, bare)) + 1 >= len(letters) else None
 
 
 DISGUISED_USER = frozenset(filter(None, map(skeleton, USER_NAMES - {"users", "customers", "humans"})))

@@ -55,11 +55,11 @@ class Naming:
         """Return the digest of a value, read as the predicate's values are."""
         return digest_of(canonical_value(text=value, normaliser=self.rule(predicate).normaliser), salt=self.salt)
 
-    def exclusive(self, predicate: str, asked: bool | None) -> bool:
+    def exclusive(self, predicate: str, said_exclusive: bool | None) -> bool:
         """Return whether a claim takes the only value there is: the rule says so, and may only be made stricter."""
         if self.registers(predicate):
-            return self.rule(predicate).exclusive or asked is True
-        return asked is not False
+            return self.rule(predicate).exclusive or said_exclusive is True
+        return said_exclusive is not False
 
 
 # Of the namespace `n` of a statement: whether something is claimed in it, and what `Naming` needs, as JSON.

@@ -63,11 +63,11 @@ class Effects:
 
     def as_json(self) -> dict[str, Any]:
         """For the conflict's row."""
-        told = {"succession": self.succession.as_json(), "predicate": self.predicate} | {
+        values = {"succession": self.succession.as_json(), "predicate": self.predicate} | {
             "made": self.made,
             "claims_made": self.claims,
         }
-        return told | ({"contests": self.contests} if self.contests else {})
+        return values | ({"contests": self.contests} if self.contests else {})
 
     @classmethod
     def from_json(cls, stored: dict[str, Any]) -> Self:
@@ -103,9 +103,9 @@ class Decider:
 
     def chosen(self, claim: Claim, key_state: KeyState) -> Assertion:
         """Return the claim as it would stand: as strong as the ruling that the decision leaves."""
-        said = key_state.under_rulings(assertion_from(claim))
-        stronger = bytes(claim.key_digest) in self.keys and self.rank > said.ruling
-        return replace(said, ruling=self.rank, ruled_by=self.owner_id) if stronger else said
+        assertion = key_state.under_rulings(assertion_from(claim))
+        stronger = bytes(claim.key_digest) in self.keys and self.rank > assertion.ruling
+        return replace(assertion, ruling=self.rank, ruled_by=self.owner_id) if stronger else assertion
 
     def spares(self, other: Assertion) -> bool:
         """Return whether it is somebody else's word that a decision which does not name it leaves standing."""
@@ -163,8 +163,8 @@ def _decided(evaluation: Evaluation, row: PendingConflict, newcomer: Fragment) -
 
     Also where it does not wait: its place may have been taken before rulings were kept.
     """
-    mine = Claim.objects.within(evaluation.project_id).filter(fragment=newcomer.id).order_by("position")
-    found = list(mine.select_related("fragment"))
+    claims = Claim.objects.within(evaluation.project_id).filter(fragment=newcomer.id).order_by("position")
+    found = list(claims.select_related("fragment"))
     if row.kind == ConflictKind.CLAIM:
         found = [claim for claim in found if claim.id == row.challenger]
     else:
@@ -241,11 +241,13 @@ def _claimed(
     held = Claim.objects.within(evaluation.project_id).filter(fragment=newcomer.id)
     keys, made = {bytes(key) for key in held.values_list("key_digest", flat=True)}, list[Claim]()
     for conflict in conflicts:
-        said = conflict.statement
-        if not said or conflict.negates or bytes(conflict.key_digest) in keys:
+        statement = conflict.statement
+        if not statement or conflict.negates or bytes(conflict.key_digest) in keys:
             continue
         keys.add(bytes(conflict.key_digest))
-        draft = ClaimDraft(said["subject"], said["predicate"], said["value"], session_id=conflict.session_id)
+        draft = ClaimDraft(
+            statement["subject"], statement["predicate"], statement["value"], session_id=conflict.session_id
+        )
         names = evaluation.namings[newcomer.namespace_id]
         claim = claim_of(draft, newcomer, naming=names, now=evaluation.now, position=held.count() + len(made))
         claim.slot = evaluation.key_states[place_of(claim)].free_slot(assertion_from(claim), without=without)
@@ -322,8 +324,8 @@ def _keep_predicate(
         project_id=evaluation.project_id, namespace_id=newcomer.namespace_id, predicate_name=name, now=evaluation.now
     )
     _activate(evaluation, newcomer, assertions)
-    told = {"namespace_id": str(newcomer.namespace_id), "predicate_name": name, "former": former}
-    return _effects(evaluation, Succession(), opponents, predicate=told)
+    values = {"namespace_id": str(newcomer.namespace_id), "predicate_name": name, "former": former}
+    return _effects(evaluation, Succession(), opponents, predicate=values)
 
 
 def _only(assertions: Sequence[Assertion], why: str) -> Assertion:
@@ -343,12 +345,12 @@ def freed_claims(evaluation: Evaluation, newcomer: uuid.UUID | None) -> list[uui
         return []
     key_state = evaluation.key_states[place_of(evaluation.claims[newcomer])]
     own = key_state.waiting.get(newcomer)
-    said = [*key_state.standing.values(), *([own] if own else [])]
+    claims = [*key_state.standing.values(), *([own] if own else [])]
     found = []
     for assertion in sorted(key_state.waiting.values(), key=lambda s: (-s.authority, s.id)):
         texts = any(c.kind != ConflictKind.CLAIM for c in evaluation.pending[assertion.fragment_id])
-        if assertion.id != newcomer and not texts and not any(assertion.repeats(other) for other in said):
-            said.append(assertion)
+        if assertion.id != newcomer and not texts and not any(assertion.repeats(other) for other in claims):
+            claims.append(assertion)
             found.append(assertion.id)
     return found
 

@@ -200,8 +200,8 @@ def undo(principal: Principal, conflict_id: uuid.UUID, *, now: datetime.datetime
             raise CannotUndo("what was disputed does not stand any more")
         done: dict[str, Any] = row.before
         settled_ids = [row.id, *map(uuid.UUID, done["siblings"])]
-        mine = rulings.of_conflicts(row.project_id, settled_ids).values()
-        rulings.refuse_weaker(principal, [(one.authority, one.decided_by) for one in mine])
+        rulings_undone = rulings.of_conflicts(row.project_id, settled_ids).values()
+        rulings.refuse_weaker(principal, [(one.authority, one.decided_by) for one in rulings_undone])
         sides = Fragment.objects.within(row.project_id).filter(id__in={*done["fragments"], *done.get("made", ())})
         authority.refuse_below(principal, sides.values_list("authority", flat=True), what="what this was decided on")
         if changed := _changed(row.project_id, done["after"]):
@@ -361,10 +361,10 @@ def _authors(row: PendingConflict) -> set[uuid.UUID | None]:
 
 def _involved(row: PendingConflict) -> set[uuid.UUID]:
     """Return both sides, and those of the newcomer's other conflicts, whichever of its claims these are about."""
-    mine = PendingConflict.objects.within(row.project_id).filter(id=row.id)
+    conflicts = PendingConflict.objects.within(row.project_id).filter(id=row.id)
     if row.newcomer_id:
-        mine |= PendingConflict.objects.within(row.project_id).filter(newcomer=row.newcomer_id)
-    return {side for pair in mine.values_list("newcomer_id", "existing_id") for side in pair if side}
+        conflicts |= PendingConflict.objects.within(row.project_id).filter(newcomer=row.newcomer_id)
+    return {side for pair in conflicts.values_list("newcomer_id", "existing_id") for side in pair if side}
 
 
 def _keys_concerned(row: PendingConflict) -> set[Place]:
@@ -385,10 +385,10 @@ def _siblings(row: PendingConflict) -> list[PendingConflict]:
     if row.newcomer_id is None:
         return []
     rows = PendingConflict.objects.within(row.project_id).pending().select_for_update().exclude(id=row.id)
-    mine = list(rows.filter(newcomer=row.newcomer_id).order_by("created_at", "id"))
-    if any(conflict.kind != ConflictKind.CLAIM for conflict in (row, *mine)):
-        return mine  # with a text all that it claims is decided
-    return [conflict for conflict in mine if conflict.newcomer_claim == row.newcomer_claim]
+    siblings = list(rows.filter(newcomer=row.newcomer_id).order_by("created_at", "id"))
+    if any(conflict.kind != ConflictKind.CLAIM for conflict in (row, *siblings)):
+        return siblings  # with a text all that it claims is decided
+    return [conflict for conflict in siblings if conflict.newcomer_claim == row.newcomer_claim]
 
 
 def _freed_conflicts(evaluation: Evaluation, row: PendingConflict, principal: Principal) -> list[PendingConflict]:

@@ -166,14 +166,14 @@ def replaced_if_accepted(principal: Principal, row: PendingConflict, *, now: dat
         return []
     with access.enter(principal, why="foresee"):
         waits = PendingConflict.objects.within(row.project_id).pending().filter(newcomer=row.newcomer_id)
-        mine = list(waits.filter(newcomer_claim=row.newcomer_claim) if row.newcomer_claim else waits)
-        named: set[uuid.UUID] = {conflict.existing_id for conflict in mine if conflict.existing_id}
+        siblings = list(waits.filter(newcomer_claim=row.newcomer_claim) if row.newcomer_claim else waits)
+        named: set[uuid.UUID] = {conflict.existing_id for conflict in siblings if conflict.existing_id}
         evaluation = Evaluation(row.project_id, [row.namespace_id], claims=0, now=now)
-        claims = challengers(mine)
+        claims = challengers(siblings)
         evaluation.read({place_of(claim) for claim in claims})
         request = Settlement(Resolution.SUPERSEDE, row.revision)
-        decider = decider_of(principal, mine, evaluation.namings[row.namespace_id], request)
-        yielding = opposition(evaluation, claims, mine, decider).yielding
+        decider = decider_of(principal, siblings, evaluation.namings[row.namespace_id], request)
+        yielding = opposition(evaluation, claims, siblings, decider).yielding
         named |= {evaluation.claims[claim_id].fragment_id for claim_id in yielding}
         rows = Fragment.objects.within(row.project_id).filter(id__in=named, status__in=STANDING)
         return list(rows.order_by("id"))
@@ -191,9 +191,9 @@ def reserve(principal: Principal, conflict_id: uuid.UUID, *, now: datetime.datet
         everything = Reservation.objects.within(principal.project_id)
         everything.filter(owner_id=principal.owner_id).exclude(conflict=conflict_id).delete()
         rows = everything.filter(conflict=conflict_id)
-        mine = {"owner_id": principal.owner_id, "until": now + LASTS}
-        if not rows.filter(Q(until__lte=now) | Q(owner_id=principal.owner_id)).update(**mine):
-            row = Reservation(project_id=principal.project_id, conflict_id=conflict_id, **mine)
+        values = {"owner_id": principal.owner_id, "until": now + LASTS}
+        if not rows.filter(Q(until__lte=now) | Q(owner_id=principal.owner_id)).update(**values):
+            row = Reservation(project_id=principal.project_id, conflict_id=conflict_id, **values)
             Reservation.objects.bulk_create([row], ignore_conflicts=True)
 
 

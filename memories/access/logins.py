@@ -119,13 +119,13 @@ def _wait(trier: Trier, *, now: datetime.datetime, but: int = 0) -> float:
     for its_name, its_address, outcome, at in rows.values_list("name", "address", "outcome", "at")[
         : NAME + ADDRESS + 1
     ]:
-        mine, here = bytes(its_name) == trier.name, bytes(its_address) == trier.address
+        matches, here = bytes(its_name) == trier.name, bytes(its_address) == trier.address
         if outcome == LoginOutcome.SUCCESS:
-            entered = entered or (mine and here)
+            entered = entered or (matches and here)
             continue
-        pair += [at] if mine and here and not entered else []
-        address += [at] if here and not (mine and entered) else []
-        name += [at] if mine and not (here and entered) else []
+        pair += [at] if matches and here and not entered else []
+        address += [at] if here and not (matches and entered) else []
+        name += [at] if matches and not (here and entered) else []
     over = [times[most + but - 1] for times, most in ((pair, PAIR), (address, ADDRESS), (name, NAME))
             if len(times) >= most + but]  # fmt: skip
     return max(((at + WINDOW - now).total_seconds() for at in over), default=0.0)

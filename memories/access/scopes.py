@@ -29,10 +29,10 @@ def _reaches(principal: Principal, name: str, *, reading: bool = False) -> bool:
         return False
     if user is not None and principal.user not in (None, user):
         return False
-    mine = principal if user is None or principal.user == user else principal.of_user(user)
+    subject = principal if user is None or principal.user == user else principal.of_user(user)
     if user is None and principal.users == Users.REQUIRED and not principal.all_users:
         raise UserRequired
-    return mine.covers_reading(scope_name(root, user)) if reading else mine.covers(scope_name(root, user))
+    return subject.covers_reading(scope_name(root, user)) if reading else subject.covers(scope_name(root, user))
 
 
 def all_readable(principal: Principal) -> list[Namespace]:

@@ -102,19 +102,19 @@ def _listed(
     """
     place = cursor_of(cursor, ids=2)
     back = place is not None and place.back
-    asked = rows
+    found = rows
     if place:
         at, fragment, _ = place.values
-        asked = rows.filter(place.beyond(NEWEST_FIRST) | Q(created_at=at, id=fragment))
-    asked = asked.order_by(*reading_order(NEWEST_FIRST, place))
+        found = rows.filter(place.beyond(NEWEST_FIRST) | Q(created_at=at, id=fragment))
+    found = found.order_by(*reading_order(NEWEST_FIRST, place))
     page: list[Believed] = []
     moments: dict[uuid.UUID, datetime.datetime] = {}
     done = 0
-    while len(page) <= limit and (batch := list(asked[done : done + limit + 2])):
+    while len(page) <= limit and (batch := list(found[done : done + limit + 2])):
         done += len(batch)
         moments |= {row.id: row.created_at for row in batch}
-        for _, mine in groupby(answer(batch), key=attrgetter("fragment_id")):
-            page += _after(place, list(mine), back=back)
+        for _, claims_of_row in groupby(answer(batch), key=attrgetter("fragment_id")):
+            page += _after(place, list(claims_of_row), back=back)
     more, page = len(page) > limit, page[:limit]
     if back:
         page.reverse()
@@ -125,9 +125,9 @@ def _listed(
     return page, links_of(request, page, at_claim, more=more, cursor=place)
 
 
-def _after(place: Cursor | None, mine: list[Believed], *, back: bool) -> list[Believed]:
+def _after(place: Cursor | None, earlier: list[Believed], *, back: bool) -> list[Believed]:
     """Return of a fragment's claims those beyond the cursor, in the order of reading."""
-    ordered = mine[::-1] if back else mine
+    ordered = earlier[::-1] if back else earlier
     ids = [one.id for one in ordered]
     return ordered[ids.index(place.values[-1]) + 1 :] if place and place.values[-1] in ids else ordered
 

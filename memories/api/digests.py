@@ -45,10 +45,10 @@ class DigestsView(APIView):
         Of 3 to 50 `ids`, at once.
         """
         principal = principal_of(request)
-        asked, now = validated(DigestInput, request.data), timezone.now()
+        values, now = validated(DigestInput, request.data), timezone.now()
 
         def prepare() -> upkeep.consolidation.DigestRequest:
-            return upkeep.consolidation.prepare_digest(principal, asked["ids"], now=now, method=asked["method"])
+            return upkeep.consolidation.prepare_digest(principal, values["ids"], now=now, method=values["method"])
 
         def effect(prepared: Any) -> IdempotentAnswer:
             admission = upkeep.consolidation.store_digest(principal, prepared, now=now)

@@ -142,14 +142,14 @@ def _listened(request: Request, query: Mapping[str, str], *, since: str | None) 
 
     last = request.headers.get("Last-Event-ID")
     begin = _bookmark(principal, "Last-Event-ID", last) if last else _bookmark(principal, "since", since or NOW)
-    heard = look(begin)
+    news = look(begin)
     until = timezone.now() + datetime.timedelta(seconds=LONGEST + HEARTBEAT)
     seat = rate_limits.acquire_seat(
         rate_limits.STREAM, str(principal.key_id), most=settings.EVENT_STREAMS_PER_KEY, until=until
     )
     if seat is None:
         raise Throttled(wait=RETRY / 1000, detail=f"{settings.EVENT_STREAMS_PER_KEY} streams of this key are open.")
-    content = _seated(seat, _event_stream(begin, heard, look))
+    content = _seated(seat, _event_stream(begin, news, look))
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     return StreamingHttpResponse(content, content_type=EventStream.media_type, headers=headers)
 
@@ -169,21 +169,21 @@ def _release(seat: uuid.UUID) -> None:
     connection.close_if_unusable_or_obsolete()
 
 
-async def _event_stream(begin: Bookmark, heard: News, look: Look) -> AsyncIterator[bytes]:
+async def _event_stream(begin: Bookmark, news: News, look: Look) -> AsyncIterator[bytes]:
     """Return the stream: what was heard first, then what is new each second, and a sign of life in silence."""
     begun = spoken = time.monotonic()
     yield f"retry: {RETRY}\nid: {begin}\n\n".encode()
     while time.monotonic() - begun < LONGEST:
-        for announcement in heard.announcements:
+        for announcement in news.announcements:
             yield _frame(announcement)
             spoken = time.monotonic()
-        if len(heard.announcements) < PAGE:
+        if len(news.announcements) < PAGE:
             if time.monotonic() - spoken >= HEARTBEAT:
                 yield b": nothing new\n\n"
                 spoken = time.monotonic()
             await asyncio.sleep(EVERY)
         try:
-            heard = await sync_to_async(look)(heard.next)
+            news = await sync_to_async(look)(news.next)
         except (APIException, DatabaseError):
             return  # who comes back is told why
 

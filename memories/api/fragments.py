@@ -103,9 +103,9 @@ class StoreView(APIView):
         `status` several times: one of them. `ids` (comma-separated) answers those fragments in every status; `count`
         how many there are instead.
         """
-        asked = request.query_params
-        several_times = {"status": asked.getlist("status")} if "status" in asked else {}
-        query = validated(ListQuery, {**asked.dict(), **several_times})
+        params = request.query_params
+        several_times = {"status": params.getlist("status")} if "status" in params else {}
+        query = validated(ListQuery, {**params.dict(), **several_times})
         principal = principal_of(request)
         with access.enter(principal, why="list"):
             rows = _matching(principal, query)
@@ -159,11 +159,11 @@ def _matching(principal: Principal, query: dict[str, Any]) -> QuerySet[Any]:
     wanted: dict[str, Any] = {field: [query[name]] for field, name in names.items() if name in query}
     wanted |= {name: query[name] for name in ("since", "until") if name in query}
     statuses = query.get("status") or [Status.ACTIVE]
-    asked = {"status__in": statuses} if "all" not in statuses else {}
-    asked |= {"key": query["key"]} if "key" in query else {}
-    asked |= {"content__icontains": query["q"]} if "q" in query else {}
-    asked |= {"owner_id": principal.owner_id} if "owner" in query else {}
-    return rows.filter(Filters(**wanted).conditions(), **asked).newest_first()
+    conditions = {"status__in": statuses} if "all" not in statuses else {}
+    conditions |= {"key": query["key"]} if "key" in query else {}
+    conditions |= {"content__icontains": query["q"]} if "q" in query else {}
+    conditions |= {"owner_id": principal.owner_id} if "owner" in query else {}
+    return rows.filter(Filters(**wanted).conditions(), **conditions).newest_first()
 
 
 def _uuids(text: str) -> list[uuid.UUID]:

@@ -103,11 +103,11 @@ class EpisodesView(APIView):
     def get(self, request: Request) -> Response:
         """A page of episodes, those that began last first: conversations, and what somebody put together."""
         query = validated(EpisodesQuery, request.query_params.dict())
-        asked = {name: query[name] for name in ("since", "until", "agent") if name in query}
+        options = {name: query[name] for name in ("since", "until", "agent") if name in query}
         principal = principal_of(request)
         with access.enter(principal, why="episodes"):
             rows = graph.episodes(
-                principal, EpisodeQuery(_requested_namespaces(principal, query), **asked), now=timezone.now()
+                principal, EpisodeQuery(_requested_namespaces(principal, query), **options), now=timezone.now()
             )
             return Response(
                 paged(

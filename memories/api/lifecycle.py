@@ -46,10 +46,10 @@ class TierView(APIView):
         The tiers are `hot`, `warm` and `cold`.
         """
         principal = principal_of(request)
-        asked = validated(TierChange, request.data)
+        values = validated(TierChange, request.data)
 
         def effect(_: None) -> IdempotentAnswer:
-            upkeep.lifecycle.move_one(principal, fragment_id, here=asked["from"], there=asked["to"])
+            upkeep.lifecycle.move_one(principal, fragment_id, here=values["from"], there=values["to"])
             return IdempotentAnswer(200, lambda: answer_of(principal, fragment_id), [fragment_id])
 
         return answer_once(request, prepare=lambda: None, effect=effect)
@@ -114,14 +114,14 @@ class TombstonesView(APIView):
         """What was known and is gone, the last to leave first."""
         query = validated(TombstoneQuery, request.query_params.dict())
         principal = principal_of(request)
-        asked = {"topics__contains": [query["topic"].lower()]} if "topic" in query else {}
-        asked |= {"evicted_at__gte": query["since"]} if "since" in query else {}
+        conditions = {"topics__contains": [query["topic"].lower()]} if "topic" in query else {}
+        conditions |= {"evicted_at__gte": query["since"]} if "since" in query else {}
         with access.enter(principal, why="list"):
             named = "namespace" in query
             namespaces = access.readable_scopes(principal, [query["namespace"]] if named else None)
             page = paged(
                 request,
-                tombstones_of(namespaces).within(principal.project_id).filter(**asked),
+                tombstones_of(namespaces).within(principal.project_id).filter(**conditions),
                 lambda rows: list(TombstoneAnswer(rows, many=True).data),
                 limit=query["limit"],
                 cursor=query.get("cursor"),

@@ -57,8 +57,8 @@ def _endpoints() -> Iterator[str]:
 
 
 def _row(endpoint: ReferenceEndpoint, view: Any) -> tuple[str, str, str]:
-    asked = [one.name for one in endpoint.parameters if one.where == "query"]
-    takes = " ".join([*asked, *(field.name for field in endpoint.body)])
+    names = [one.name for one in endpoint.parameters if one.where == "query"]
+    takes = " ".join([*names, *(field.name for field in endpoint.body)])
     ends = ", ".join(answer.status for answer in endpoint.answers)
     about = " ".join(endpoint.about.split()).replace("|", "\\|") + (f" {ends}." if ends != "200" else "")
     return HasVerb.needed(view, endpoint.method), f"`{takes}`" if takes else "", about

@@ -88,9 +88,9 @@ class OperationsView(APIView):
     def get(self, request: Request) -> Response:
         """A page of operations."""
         query = validated(OperationQuery, request.query_params.dict())
-        asked = {name: query[name] for name in ("state", "kind") if name in query}
+        options = {name: query[name] for name in ("state", "kind") if name in query}
         with access.enter(principal_of(request), why="list"):
-            rows = visible_to(principal_of(request), rows_of(principal_of(request))).filter(**asked)
+            rows = visible_to(principal_of(request), rows_of(principal_of(request))).filter(**options)
             page = paged(
                 request,
                 rows,

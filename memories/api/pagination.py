@@ -47,8 +47,8 @@ def page_at(
 ) -> tuple[list[Any], dict[str, str | None]]:
     """Return the page of `rows` at a cursor, in that order, and the links to its neighbours."""
     back = cursor is not None and cursor.back
-    asked = rows.filter(cursor.beyond(order)) if cursor else rows
-    found = list(asked.order_by(*reading_order(order, cursor))[: limit + 1])
+    selected = rows.filter(cursor.beyond(order)) if cursor else rows
+    found = list(selected.order_by(*reading_order(order, cursor))[: limit + 1])
     page = found[:limit][::-1] if back else found[:limit]
 
     def at(row: Any, *, back: bool) -> Cursor:

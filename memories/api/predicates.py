@@ -60,8 +60,8 @@ class RuleInput(Strict):
                 raise serializers.ValidationError({"cardinality": ["This contradicts exclusive."]})
         if "newer_wins" in attrs:
             newest = attrs.pop("newer_wins")
-            said = attrs.setdefault("policy", Policy.NEWEST if newest else Policy.REVIEW)
-            if newest != (said == Policy.NEWEST):
+            policy = attrs.setdefault("policy", Policy.NEWEST if newest else Policy.REVIEW)
+            if newest != (policy == Policy.NEWEST):
                 raise serializers.ValidationError({"newer_wins": ["This contradicts policy."]})
         return attrs
 
@@ -115,14 +115,14 @@ def answer(row: Any) -> dict[str, Any]:
     own = {name: getattr(row, name, None) for name in ("id", "revision", "created_at", "updated_at")}
     rule = {name: getattr(row, name) for name in ("name", "exclusive", "aliases", "normaliser", "policy")}
     namespace = row.namespace.name if own["id"] else None
-    told = {
+    values = {
         **own,
         **rule,
         "namespace": namespace,
         "cardinality": CARDINALITIES[row.exclusive],
         "newer_wins": row.policy == Policy.NEWEST,
     }
-    return dict(PredicateAnswer(told).data)
+    return dict(PredicateAnswer(values).data)
 
 
 @contextmanager
@@ -131,8 +131,8 @@ def _naming_fields() -> Iterator[None]:
     try:
         yield
     except BadPredicate as error:
-        told: Any = [str(error)]
-        place: dict[str, Any] = {error.field: told if error.index is None else {error.index: told}}
+        messages: Any = [str(error)]
+        place: dict[str, Any] = {error.field: messages if error.index is None else {error.index: messages}}
         raise serializers.ValidationError(place) from error
 
 

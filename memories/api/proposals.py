@@ -148,12 +148,12 @@ class ProposalsView(APIView):
         `context` is a text or an object.
         """
         principal = principal_of(request)
-        asked = validated(ProposalInput, request.data)
+        values = validated(ProposalInput, request.data)
         now = timezone.now()
 
         def prepare() -> Considered:
-            situation = Situation(asked["task_id"], asked["context"])
-            return governance.task_proposals.ask_and_judge(principal, asked["namespace"], situation, now=now)
+            situation = Situation(values["task_id"], values["context"])
+            return governance.task_proposals.ask_and_judge(principal, values["namespace"], situation, now=now)
 
         def effect(considered: Considered) -> IdempotentAnswer:
             row = governance.task_proposals.store_outcome(principal, considered, now=now)

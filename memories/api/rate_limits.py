@@ -17,8 +17,8 @@ class KeyThrottle(BaseThrottle):
         """Return whether the key has tokens enough left."""
         principal, weight = request.user, 1
         if parts := getattr(view, "weighed_by", ""):
-            asked = request.data.get(parts) if isinstance(request.data, dict) else None
-            weight = max(1, min(len(asked), view.most_parts)) if isinstance(asked, Sized) else 1  # type: ignore[attr-defined]
+            items = request.data.get(parts) if isinstance(request.data, dict) else None
+            weight = max(1, min(len(items), view.most_parts)) if isinstance(items, Sized) else 1  # type: ignore[attr-defined]
         self.seconds = rate_limits.wait(principal, weight=weight) if isinstance(principal, Principal) else 0.0
         return self.seconds == 0
 

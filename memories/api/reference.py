@@ -100,13 +100,13 @@ class SchemaReader:
     def endpoint(self, path: str, method: str, operation: Schema) -> ReferenceEndpoint:
         """Return one of them."""
         kind, body = self.content(operation.get("requestBody", {}))
-        answers = [self.answer(status, told) for status, told in sorted(operation["responses"].items())]
+        answers = [self.answer(status, item) for status, item in sorted(operation["responses"].items())]
         return ReferenceEndpoint(
             name=operation["operationId"],
             method=method.upper(),
             path=path,
             about=operation["description"],
-            parameters=tuple(self.parameter(told) for told in operation.get("parameters", [])),
+            parameters=tuple(self.parameter(item) for item in operation.get("parameters", [])),
             body=self.inside(body) if body else (),
             body_kind=kind,
             answers=tuple(answer for answer in answers if answer.status < "400"),

@@ -100,9 +100,9 @@ class TasksView(APIView):
         200 when it was known already.
         """
         principal, now = principal_of(request), timezone.now()
-        asked = validated(TaskInput, request.data)
-        place = asked.pop("namespace", None) or only_namespace(principal)
-        report = TaskReport(**{"updated_at": now, **asked}, namespace=place)
+        values = validated(TaskInput, request.data)
+        place = values.pop("namespace", None) or only_namespace(principal)
+        report = TaskReport(**{"updated_at": now, **values}, namespace=place)
 
         def effect(prepared: Any) -> IdempotentAnswer:
             answer = jobs.report_task(principal, report, prepared, now=now)

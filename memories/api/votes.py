@@ -39,10 +39,10 @@ class VoteView(APIView):
         (`source_id`) says so too.
         """
         principal = principal_of(request)
-        said = validated(self.body, request.data)
+        values = validated(self.body, request.data)
 
         def effect(_: None) -> IdempotentAnswer:
-            counted = vote(principal, fragment_id, self.ballot, now=timezone.now(), **said)
+            counted = vote(principal, fragment_id, self.ballot, now=timezone.now(), **values)
             return IdempotentAnswer(200, vote_answer(counted), [fragment_id])
 
         return answer_once(request, prepare=lambda: None, effect=effect)

@@ -96,7 +96,7 @@ COUNTED = """
 NAMED = "SELECT kind, row, columns FROM pair WHERE kind IS NOT NULL ORDER BY row"
 
 
-def _statement(table: _Table, asked: str) -> str:
+def _statement(table: _Table, condition: str) -> str:
     cases = ", ".join(f"CASE WHEN {differs} THEN '{name}' END" for name, differs in table.tells.items())
     own = [f't."{column}"' for column in table.columns]
     return (
@@ -110,7 +110,7 @@ def _statement(table: _Table, asked: str) -> str:
             columns=f"array_remove(ARRAY[{cases}], NULL)",
             undigested="e.details_digest IS NULL" if table.digest else "false",
         )
-        + asked
+        + condition
     )
 
 
@@ -137,7 +137,7 @@ def _of_model(events: type[Any]) -> _Table:
     late = [field.column for field in held if field.name in events.late]
     columns = tuple(field.column for field in held if field.column not in late)
     worked_out = {f"now_{column}": f't."{column}"' for column in late}
-    told = {column: f'e."{column}" IS NOT NULL AND l."now_{column}" <> e."{column}"' for column in late}
+    conditions = {column: f'e."{column}" IS NOT NULL AND l."now_{column}" <> e."{column}"' for column in late}
     table = partial(_Table, live.db_table, events._meta.db_table, live.pk.column, columns)
     if events.pgh_tracked_model is Fragment:
         worked_out |= {
@@ -146,11 +146,11 @@ def _of_model(events: type[Any]) -> _Table:
             # The events of before hold this one.
             "its_former": "nova_former_details_digest(p.salt, t)",
         }
-        told["content"] = "l.its_print IS DISTINCT FROM e.fingerprint"
-        told["words"] = "e.details_digest NOT IN (l.its_digest, l.its_former)"
-        return table(worked_out, told)
+        conditions["content"] = "l.its_print IS DISTINCT FROM e.fingerprint"
+        conditions["words"] = "e.details_digest NOT IN (l.its_digest, l.its_former)"
+        return table(worked_out, conditions)
     digest = any(field.name == "details_digest" for field in events._meta.concrete_fields)
     if digest:
         worked_out["its_digest"] = "nova_details_digest(p.salt, t)"
-        told["words"] = "e.details_digest <> l.its_digest"
-    return table(worked_out, told, digest)
+        conditions["words"] = "e.details_digest <> l.its_digest"
+    return table(worked_out, conditions, digest)

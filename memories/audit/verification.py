@@ -61,9 +61,9 @@ class Proof:
 
 def prove(principal: Principal, *, watcher: Watcher | None = None) -> Proof:
     """Return what is wrong with the project's chain, its live rows, and with both as the witness remembers them."""
-    chain, heard = verify(principal, watcher=watcher), _witnessed_seals(principal)
+    chain, verified = verify(principal, watcher=watcher), _witnessed_seals(principal)
     with access.enter(principal, why="verify"):
-        return Proof(chain, compare(principal.project_id, watcher=watcher), heard)
+        return Proof(chain, compare(principal.project_id, watcher=watcher), verified)
 
 
 def _witnessed_seals(principal: Principal) -> AuditFinding | None:

@@ -34,9 +34,11 @@ class Ages(Collector):
         """Return the gauges that have a value. Without a database the other metrics are told all the same."""
         now = timezone.now()
         try:
-            told = [backup_status(access.system_principal(row), now=now) for row in Project.objects.order_by("name")]
+            statuses = [
+                backup_status(access.system_principal(row), now=now) for row in Project.objects.order_by("name")
+            ]
         except DatabaseError:
             return
         for key, (name, text) in NAMES.items():
-            if times := [each[key] for each in told if each[key]]:
+            if times := [each[key] for each in statuses if each[key]]:
                 yield GaugeMetricFamily(name, text, value=(now - min(times)).total_seconds())

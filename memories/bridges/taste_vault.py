@@ -176,6 +176,6 @@ class SupplementView(APIView):
         """
         values = validated(SupplementInput, request.data)
         named = {"context": "query", "limit": "top_k"}
-        asked = {named.get(name, name): value for name, value in values.items()}
+        renamed = {named.get(name, name): value for name, value in values.items()}
         own = (SourceType.TASTE_VAULT,)
-        return Response(search_answer(principal_of(request), validated(SearchInput, asked), first=own))
+        return Response(search_answer(principal_of(request), validated(SearchInput, renamed), first=own))

@@ -134,11 +134,11 @@ def _letta(path: Path, blank: Draft) -> Iterator[Draft]:
                 extra={"block": label, "agent": name},
             )
         for place, message in enumerate(agent.get("messages", [])):
-            said = _message_text(message)
-            if said and message.get("role") in ("user", "assistant"):
+            text = _message_text(message)
+            if text and message.get("role") in ("user", "assistant"):
                 yield replace(
                     blank,
-                    content=f"{'User' if message['role'] == 'user' else name}: {said}",
+                    content=f"{'User' if message['role'] == 'user' else name}: {text}",
                     type=FragmentType.EPISODIC,
                     source_id=f"letta:{name}:{message.get('id') or place}"[:SOURCE_ID],
                     conversation_id=f"letta:{name}:{number}"[:SOURCE_ID],
@@ -179,11 +179,11 @@ def _mcp(path: Path, blank: Draft) -> Iterator[Draft]:
         if row.get("type") not in ("entity", "relation"):
             raise ValueError(f"line {number} is neither an entity nor a relation")
         if row["type"] == "relation":
-            said = [(row["from"], row["relationType"], row["to"])]
+            triples = [(row["from"], row["relationType"], row["to"])]
         else:
             observed = [(row["name"], OBSERVATION, text) for text in row["observations"]]
-            said = [(row["name"], TYPE, row["entityType"]), *observed]
-        for subject, predicate, value in said:
+            triples = [(row["name"], TYPE, row["entityType"]), *observed]
+        for subject, predicate, value in triples:
             if max(len(subject), len(predicate)) > WORD or len(value) > 1000:
                 raise ValueError(f"line {number}: a name is over {WORD} or a text over 1000 characters")
             exclusive = None if predicate == TYPE else False

@@ -149,9 +149,9 @@ def place_of(request: Request) -> str:
     return named or (only if "*" not in only else f"{principal.project}:{DEFAULT}")
 
 
-def principal_about_user(request: Request, mine: dict[str, str]) -> Principal:
+def principal_about_user(request: Request, entities: dict[str, str]) -> Principal:
     """Return who asks, about the user named: one, `*` for all, else the header's. Raise as `principal_of`."""
-    if (named := mine.get("user_id")) is None:
+    if (named := entities.get("user_id")) is None:
         return principal_of(request)
     return key_of(request).of_user(None, all_users=True) if named == ANY else key_of(request).of_user(named)
 
@@ -196,14 +196,14 @@ def memory_answer(row: Fragment) -> dict[str, Any]:
 
 def drafts(values: dict[str, Any], *, namespace: str) -> list[Draft]:
     """Return what is worth keeping of the turns, as belonging to the entities."""
-    mine = requested_entities(values)
+    entities = requested_entities(values)
     turns = [
         Message(
             turn["role"],
             turn["content"],
             None,
             None,
-            mine.get("run_id"),
+            entities.get("run_id"),
             None,
             "message",
             turn.get("name"),
@@ -211,19 +211,19 @@ def drafts(values: dict[str, Any], *, namespace: str) -> list[Draft]:
         )
         for turn in values["messages"]
     ]
-    belonging: dict[str, Any] = {"workflow_id": mine.get("app_id", "")}
-    belonging |= {"agent_id": mine["agent_id"]} if "agent_id" in mine else {}
+    belonging: dict[str, Any] = {"workflow_id": entities.get("app_id", "")}
+    belonging |= {"agent_id": entities["agent_id"]} if "agent_id" in entities else {}
     found, _ = drafts_of(turns, namespace=namespace)
     metadata = values.get("metadata") or {}
     return [replace(draft, extra={**metadata, **draft.extra}, **belonging) for _, draft in found]
 
 
-def keyed_drafts(principal: Principal, wanted: list[Draft], mine: dict[str, str]) -> list[Draft]:
+def keyed_drafts(principal: Principal, wanted: list[Draft], entities: dict[str, str]) -> list[Draft]:
     """Return the drafts under keys of their own: equal texts of two entities are two memories.
 
     Added again by the same, a text is the memory that it was, unless that says something else by now.
     """
-    keys = [_key(mine, draft.content) for draft in wanted]
+    keys = [_key(entities, draft.content) for draft in wanted]
     with access.enter(principal, why="add"):
         namespaces = access.readable(principal, sorted({draft.namespace for draft in wanted}))
         rows = Fragment.objects.within(principal.project_id).in_namespaces(namespaces)
@@ -234,9 +234,9 @@ def keyed_drafts(principal: Principal, wanted: list[Draft], mine: dict[str, str]
     ]
 
 
-def _key(mine: dict[str, str], text: str) -> str:
-    told = json.dumps([[name, mine[name]] for name in sorted(mine)] + [text])
-    return f"mem0:{hashlib.sha256(told.encode()).hexdigest()[:32]}"
+def _key(entities: dict[str, str], text: str) -> str:
+    text_of_key = json.dumps([[name, entities[name]] for name in sorted(entities)] + [text])
+    return f"mem0:{hashlib.sha256(text_of_key.encode()).hexdigest()[:32]}"
 
 
 def added_answer(draft: Draft, admission: Admission | None) -> dict[str, Any]:
@@ -249,14 +249,14 @@ def added_answer(draft: Draft, admission: Admission | None) -> dict[str, Any]:
 
 
 def matching(
-    principal: Principal, namespace: str, mine: dict[str, str], *, statuses: Sequence[str] = (Status.ACTIVE,)
+    principal: Principal, namespace: str, entities: dict[str, str], *, statuses: Sequence[str] = (Status.ACTIVE,)
 ) -> QuerySet[Any]:
     """Return the memories that stand there and belong to the entities, newest first; to be read inside `access.enter`.
 
     Those of a user are in the user's scope, or, from before there were scopes, in the namespace with a tag.
     """
     columns = {"agent_id": "agent_id", "app_id": "workflow_id", "run_id": "conversation_id"}
-    body: dict[str, Any] = {column: mine[name] for name, column in columns.items() if name in mine}
+    body: dict[str, Any] = {column: entities[name] for name, column in columns.items() if name in entities}
     there = Q(namespace__in=access.readable_scopes(principal, [namespace]))
     if principal.user is not None:
         root = Namespace.objects.within(principal.project_id).named([namespace])
@@ -265,10 +265,10 @@ def matching(
     return rows.filter(status__in=statuses, **body).select_related("namespace").newest_first()
 
 
-def forget_matching(request: Request, principal: Principal, mine: dict[str, str]) -> None:
+def forget_matching(request: Request, principal: Principal, entities: dict[str, str]) -> None:
     """Forget what belongs to the entities, for good, all or none. Raise ValidationError where it is too much."""
     with access.enter(principal, why="forget"):
-        rows = matching(principal, place_of(request), mine, statuses=Status.values)
+        rows = matching(principal, place_of(request), entities, statuses=Status.values)
         ids = dict(rows.values_list("id", "namespace__user")[: MOST_DELETED + 1])
         if len(ids) > MOST_DELETED:
             raise serializers.ValidationError(f"These are over {MOST_DELETED} memories; narrow them down.")
@@ -299,11 +299,11 @@ class AddView(MemZeroView):
     def post(self, request: Request) -> Response:
         """Keeps what is worth it of the turns; `event` is NONE for what stood already or waits for a person."""
         values = validated(AddInput, request.data)
-        mine = requested_entities(values)
-        if mine.get("user_id") == ANY:
+        entities = requested_entities(values)
+        if entities.get("user_id") == ANY:
             raise serializers.ValidationError({"user_id": ["A memory belongs to one user."]})
-        principal = principal_about_user(request, mine)
-        wanted = keyed_drafts(principal, drafts(values, namespace=place_of(request)), mine)
+        principal = principal_about_user(request, entities)
+        wanted = keyed_drafts(principal, drafts(values, namespace=place_of(request)), entities)
         kept = ingest.store_each(principal, ingest.prepare(wanted), now=timezone.now())
         return Response({"results": [added_answer(draft, one) for draft, one in zip(wanted, kept, strict=True)]})
 
@@ -317,13 +317,13 @@ class Mem0SearchView(MemZeroView):
     def post(self, request: Request) -> Response:
         """The memories that answer, best first."""
         values = validated(SearchBody, request.data)
-        mine = requested_entities(values)
+        entities = requested_entities(values)
         filters = Filters(
-            agent=[mine["agent_id"]] if "agent_id" in mine else [],
-            workflow_id=mine.get("app_id", ""),
-            conversation_id=mine.get("run_id", ""),
+            agent=[entities["agent_id"]] if "agent_id" in entities else [],
+            workflow_id=entities.get("app_id", ""),
+            conversation_id=entities.get("run_id", ""),
         )
-        principal = principal_about_user(request, mine)
+        principal = principal_about_user(request, entities)
         question = Question(
             query=values["query"],
             namespaces=[place_of(request)],
@@ -351,12 +351,12 @@ class ListView(MemZeroView):
     def post(self, request: Request) -> Response:
         """A page of memories, newest first."""
         values = validated(ListBody, request.data)
-        mine = requested_entities(values)
-        principal = principal_about_user(request, mine)
+        entities = requested_entities(values)
+        principal = principal_about_user(request, entities)
         page = validated(PageQuery, request.query_params.dict())
         start = (page["page"] - 1) * page["page_size"]
         with access.enter(principal, why="list"):
-            rows = matching(principal, place_of(request), mine)
+            rows = matching(principal, place_of(request), entities)
             count = rows.count()
             results = [memory_answer(row) for row in rows[start : start + page["page_size"]]]
         url = request.build_absolute_uri(request.path)
@@ -399,10 +399,10 @@ class MemoriesView(MemZeroView):
 
     def delete(self, request: Request) -> Response:
         """Forgets them for good, all or none."""
-        mine = requested_entities(validated(Whose, request.query_params.dict()))
-        if not mine:
+        entities = requested_entities(validated(Whose, request.query_params.dict()))
+        if not entities:
             raise serializers.ValidationError({"user_id": ["Name a user, an agent, an app or a run."]})
-        forget_matching(request, principal_about_user(request, mine), mine)
+        forget_matching(request, principal_about_user(request, entities), entities)
         return Response({"message": "Memories deleted successfully!"})
 
 
@@ -413,10 +413,10 @@ class Mem0EntitiesView(MemZeroView):
     def get(self, request: Request) -> Response:
         """The users whom the key reaches, by name, the first thousand."""
         found = users.known_users(key_of(request), place_of(request), limit=MOST_USERS)
-        told = [
+        entities = [
             {"type": "user", "name": row.user, "total_memories": row.memories, "created_at": row.since} for row in found
         ]
-        return Response({"count": len(told), "results": told})
+        return Response({"count": len(entities), "results": entities})
 
 
 @extend_schema(exclude=True)
@@ -430,11 +430,11 @@ class EntityView(MemZeroView):
         principal = key_of(request)
         if kind not in ("user", "agent", "app", "run"):
             raise NotFound(f"kind of entity {kind}")
-        mine = requested_entities(validated(Whose, {f"{kind}_id": name}))
+        entities = requested_entities(validated(Whose, {f"{kind}_id": name}))
         if kind == "user":
             erasure.erase_user(principal, name, place_of(request), expected=None, now=timezone.now())
         else:
-            forget_matching(request, principal.of_user(None, all_users=True), mine)
+            forget_matching(request, principal.of_user(None, all_users=True), entities)
         return Response({"message": "Entity deleted successfully!"})
 
 

@@ -77,7 +77,7 @@ def _page(request: Any, refusal: Refusal | None = None) -> HttpResponse:
         "verbs": Verb.values,
         "ceilings": SourceClass.values,
         "all_namespaces": f"{principal.project}:*",
-        "users": [(word, word == request.POST.get("users", Users.OPTIONAL), said) for word, said in USERS.items()],
+        "users": [(word, word == request.POST.get("users", Users.OPTIONAL), label) for word, label in USERS.items()],
         "kept": request.POST,
         "ticked": request.POST.getlist("verbs") if "ceiling" in request.POST else [Verb.READ, Verb.WRITE],
         "ceiling": request.POST.get("ceiling", SourceClass.TOOL_OUTPUT),
@@ -176,8 +176,8 @@ def end(request: Any, key_id: str, how: str) -> HttpResponse:
     return _page(request, refusal) if ended is None else _redirect(request, revoked=ended.key_id)
 
 
-def _redirect(request: Any, **told: Any) -> HttpResponse:
+def _redirect(request: Any, **message: Any) -> HttpResponse:
     """To the page, which tells it this once: loading that again does nothing anew."""
     response = HttpResponseRedirect(reverse("console:agents"), status=303)
-    flash.add_message(request, response, told)
+    flash.add_message(request, response, message)
     return response

@@ -141,9 +141,9 @@ class AuditFilter:
 
     def conditions(self) -> Q:
         """Return the same of an event."""
-        asked = Q(pgh_context__why=self.why) if self.why else Q()
-        asked &= Q(pgh_obj_id=uuid.UUID(self.about)) if self.about else Q()
-        return asked & ~Q(pgh_context__why="restore") if self.restores == "no" else asked
+        condition = Q(pgh_context__why=self.why) if self.why else Q()
+        condition &= Q(pgh_obj_id=uuid.UUID(self.about)) if self.about else Q()
+        return condition & ~Q(pgh_context__why="restore") if self.restores == "no" else condition
 
 
 def _read_filter(request: Any) -> AuditFilter:

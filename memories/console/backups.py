@@ -118,8 +118,8 @@ def protect(request: Any, backup_id: uuid.UUID) -> HttpResponse:
     row = backups.get_backup(request.principal, backup_id)
     protected, there = request.POST.get("protected") == "yes", reverse("console:backup", args=[row.id])
     backups.protect(request.principal, row.id, protected=protected)
-    said = "The backup is protected" if protected else "The backup is protected no more"
-    offer_undo(request, said, request.path, there=there, protected="no" if protected else "yes")
+    message = "The backup is protected" if protected else "The backup is protected no more"
+    offer_undo(request, message, request.path, there=there, protected="no" if protected else "yes")
     return HttpResponseRedirect(there, status=303)
 
 

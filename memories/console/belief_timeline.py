@@ -151,8 +151,8 @@ def build_timeline(
         fragments = voted.in_bulk([life.fragment_id for life in found])
         votes = _votes(fragments)
         known_at = at if axis == RECORD else None
-        asked = BeliefQuery(namespace=here, subject=subject, predicate=predicate, as_of=at, known_at=known_at)
-        held = claims(principal, asked, now=now).filter(id__in=[row.id for row in rows]).order_by("-created_at", "id")
+        query = BeliefQuery(namespace=here, subject=subject, predicate=predicate, as_of=at, known_at=known_at)
+        held = claims(principal, query, now=now).filter(id__in=[row.id for row in rows]).order_by("-created_at", "id")
         says = believed_claims(principal, list(held))
     scale = _Scale(first, last)
     charts = []

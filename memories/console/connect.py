@@ -44,9 +44,9 @@ class Snippet:
 
 def snippets(url: str, *, namespace: str) -> list[Snippet]:
     """Return every way to connect; `url` without a slash at the end. The key is expected in NOVAMEM_KEY."""
-    told = {"url": url, "namespace": namespace}
+    values = {"url": url, "namespace": namespace}
     return [
-        Snippet(name, title, render_to_string(f"console/connect/{name}.txt", told).strip())
+        Snippet(name, title, render_to_string(f"console/connect/{name}.txt", values).strip())
         for name, title in WAYS.items()
     ]
 

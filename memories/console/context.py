@@ -63,9 +63,9 @@ def preview(request: Any) -> HttpResponse:
     text["refusal"] = refusal
     if query and not refusal:
         places = [chosen] if chosen else names or [f"{principal.project}:{SHARED}"]
-        asked = Request(Question(query, places, project_wide=False), max_tokens=budget, preview=True)
+        request_of_context = Request(Question(query, places, project_wide=False), max_tokens=budget, preview=True)
         asking = principal.of_user(user or None)
-        text |= _shown_block(asking, build_context(asking, asked, now=now))
+        text |= _shown_block(asking, build_context(asking, request_of_context, now=now))
         base = request.build_absolute_uri("/").rstrip("/")
         command = context_curl(base, query, project=principal.project, names=places, budget=budget, user=user)
         text["curls"] = [("This block", command)]

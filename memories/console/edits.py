@@ -40,13 +40,14 @@ def edit_of(principal: Principal, row: Fragment, form: Mapping[str, str]) -> Edi
     with access.enter(principal, why="console"):
         claims = ingest.updates.claims_of(row)
     old, others = (claims[0] if claims else None), claims[1:]
-    asked, fault = _claim(old, form)
+    claim_asked, fault = _claim(old, form)
     if fault:
         return Edit(refusal=Refusal("Nothing was changed", fault))
     changes: dict[str, Any] = {"content": text} if text != row.content else {}
-    if asked != old:
+    if claim_asked != old:
         return Edit(
-            changes | {"claims": [*([asked] if asked else []), *others]}, alters_kind=(asked is None) != (old is None)
+            changes | {"claims": [*([claim_asked] if claim_asked else []), *others]},
+            alters_kind=(claim_asked is None) != (old is None),
         )
     unsaid = [claim for claim in claims if changes and "holds" not in form and not _says(text, claim)]
     if old and old in unsaid:
@@ -59,17 +60,17 @@ def _claim(old: ClaimDraft | None, form: Mapping[str, str]) -> tuple[ClaimDraft 
     """Return the claim that the form has, None for three empty fields; or what is wrong with it."""
     if not PARTS.keys() <= form.keys():
         return old, ""
-    told = {name: form[name].strip() for name in PARTS}
-    if not any(told.values()):
+    values = {name: form[name].strip() for name in PARTS}
+    if not any(values.values()):
         return None, ""
     for name, most in PARTS.items():
-        if not 0 < len(told[name]) <= most or "\0" in told[name] or not says_something(told[name]):
+        if not 0 < len(values[name]) <= most or "\0" in values[name] or not says_something(values[name]):
             return old, f"A claim has a subject, a predicate and a value; its {name} has 1 to {most} characters."
     if old is None:
-        return ClaimDraft(told["subject"], told["predicate"], told["value"]), ""
+        return ClaimDraft(values["subject"], values["predicate"], values["value"]), ""
     # How many values a key takes is the new predicate's to say.
-    exclusive = old.exclusive if told["predicate"] == old.predicate else None
-    options: dict[str, Any] = {**told, "exclusive": exclusive}
+    exclusive = old.exclusive if values["predicate"] == old.predicate else None
+    options: dict[str, Any] = {**values, "exclusive": exclusive}
     changed = replace(old, **options)
     return (old if changed == old else changed.says), ""
 
@@ -79,7 +80,7 @@ def _says(text: str, claim: ClaimDraft) -> bool:
     value, words = canonical_key(claim.value), canonical_key(text)
     named = re.search(rf"(?<!\w){re.escape(value)}(?!\w)", words)
     return bool(named) and not any(
-        said.negated or canonical_key(said.value) != value for said in _stated_values(text, claim)
+        stated.negated or canonical_key(stated.value) != value for stated in _stated_values(text, claim)
     )
 
 
@@ -93,7 +94,7 @@ def _stated_values(text: str, claim: ClaimDraft) -> list[Statement]:
 
 def _doubt(text: str, old: ClaimDraft) -> Edit:
     """Ask what the memory claims now; with the value that the new text is read to give."""
-    value = next((said.value for said in _stated_values(text, old) if not said.negated), old.value)
+    value = next((stated.value for stated in _stated_values(text, old) if not stated.negated), old.value)
     detail = (
         f"It would go on claiming {old.subject} · {old.predicate} = {old.value}. Correct the claim below, empty its "
         "three fields, or tick that it still holds."
@@ -114,7 +115,7 @@ def former_of(principal: Principal, fragment_id: uuid.UUID, revision: int) -> di
         former = [kept.claim, *kept.claim.get("others", ())]
         rules = [*now, *[now[0]] * len(former)]
         changes["claims"] = [
-            replace(rule.says, **{name: told[name] for name in PARTS})
-            for told, rule in zip(former, rules, strict=False)
+            replace(rule.says, **{name: claim_values[name] for name in PARTS})
+            for claim_values, rule in zip(former, rules, strict=False)
         ]
     return changes

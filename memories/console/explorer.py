@@ -40,26 +40,26 @@ def explorer_page(
 ) -> HttpResponse:
     """The page; with the reason why nothing was done, and what was typed in vain, or is `shown` in place of that."""
     several = len(request.projects) > 1
-    asked = ExplorerQuery.of(request.GET, project=request.principal.project if several else "")
+    query = ExplorerQuery.of(request.GET, project=request.principal.project if several else "")
     part = _part(request, fragment_id)
     now = timezone.now()
-    context: dict[str, Any] = {"asked": asked, "now": now, "part": part, "refusal": refusal}
+    context: dict[str, Any] = {"asked": query, "now": now, "part": part, "refusal": refusal}
     context["project"] = request.principal.project
     context["kept"] = request.POST.dict() | dict(shown or {}) if refusal else {}
     context["may_write"] = Verb.WRITE in request.principal.verbs
-    if asked.why and asked.q:
+    if query.why and query.q:
         request.session[ASKED_WHY] = True
     if fragment_id:
-        context["detail"] = read(request.principal, fragment_id, tab=asked.tab, now=now)
-        context["tabs"] = [(tab or "content", asked.tab == tab, _tab(asked, fragment_id, tab)) for tab in TABS]
+        context["detail"] = read(request.principal, fragment_id, tab=query.tab, now=now)
+        context["tabs"] = [(tab or "content", query.tab == tab, _tab(query, fragment_id, tab)) for tab in TABS]
     if part != "#opened":
-        context |= _list_context(request, asked, now)
+        context |= _list_context(request, query, now)
     if fragment_id and context["may_write"]:
         context["curls"] = fragment_curls(request.build_absolute_uri("/").rstrip("/"), context["detail"].fragment)
     response = render(request, f"console/explorer.html{part}", context, status=409 if refusal else 200)
     patch_vary_headers(response, ["HX-Request", "HX-Target"])
     # The address bar gets the tidy URL, not every empty field of the form.
-    return push_url(response, asked.url(fragment_id, cursor=asked.cursor)) if part else response
+    return push_url(response, query.url(fragment_id, cursor=query.cursor)) if part else response
 
 
 def _tab(query: ExplorerQuery, fragment_id: uuid.UUID, tab: str) -> str:

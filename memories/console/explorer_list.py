@@ -119,8 +119,8 @@ def _search(
     passing = {hit.fragment.id for hit in results.hits}
     if query.is_beyond_search:
         with access.enter(principal, why="console"):
-            mine = Fragment.objects.within(principal.project_id).filter(id__in=passing)
-            passing = set(query.narrow(mine, project_id=principal.project_id, now=now).values_list("id", flat=True))
+            visible = Fragment.objects.within(principal.project_id).filter(id__in=passing)
+            passing = set(query.narrow(visible, project_id=principal.project_id, now=now).values_list("id", flat=True))
     rows = [
         MemoryRow(
             hit.fragment,

@@ -177,8 +177,8 @@ class ExplorerQuery:
     @property
     def query(self) -> str:
         """What follows the path of an action, so that one stays where one is."""
-        told = self.params | ({"tab": self.tab} if self.tab else {})
-        return f"?{urlencode(told)}" if told else ""
+        params = self.params | ({"tab": self.tab} if self.tab else {})
+        return f"?{urlencode(params)}" if params else ""
 
     @property
     def here(self) -> str:
@@ -202,9 +202,9 @@ class ExplorerQuery:
 
     def url(self, fragment_id: uuid.UUID | None = None, **changes: Any) -> str:
         """The address of this state, changed, with a fragment open or none. A new filter begins at the first page."""
-        asked = replace(self, **({"cursor": None} | changes)) if changes else self
+        changed = replace(self, **({"cursor": None} | changes)) if changes else self
         path = reverse("console:memory", args=[fragment_id]) if fragment_id else reverse("console:memories")
-        params = asked.params | ({"tab": asked.tab} if fragment_id and asked.tab else {})
+        params = changed.params | ({"tab": changed.tab} if fragment_id and changed.tab else {})
         return f"{path}?{urlencode(params)}" if params else path
 
     @property

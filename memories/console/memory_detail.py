@@ -166,13 +166,13 @@ def _retrievals(principal: Principal, row: Any) -> dict[str, Any]:
     held = receipts.filter(id__in=Subquery(last), fragment_ids__contains=[row.id], namespace__in=namespaces)
     found = list(held.select_related("namespace").order_by("-created_at", "-id")[:SHOWN])
     keys = ApiKey.objects.within(principal.project_id).in_bulk({one.key_id for one in found if one.key_id})
-    told = [
+    entries = [
         Retrieval(
             one.created_at, one.namespace.name, len(one.fragment_ids), one.tokens, str(keys.get(one.key_id) or "")
         )
         for one in found
     ]
-    return {"retrievals": told, "all_retrievals": held.count() if len(found) == SHOWN else len(found)}
+    return {"retrievals": entries, "all_retrievals": held.count() if len(found) == SHOWN else len(found)}
 
 
 def _events(principal: Principal, rows: list[Any]) -> list[Event]:

@@ -70,7 +70,7 @@ def report_lists(principal: Principal, report: Mapping[str, Any], *, done: bool 
         return MergeLine(row, REASONS.get(why, why.replace("_", " ")), found.get(beside.get(i, ""))) if row else None
 
     return [
-        MergeList(says, BESIDE.get(name, ""), counts[name], [told for i in named[name] if (told := line(i))])
+        MergeList(says, BESIDE.get(name, ""), counts[name], [text for i in named[name] if (text := line(i))])
         for name, says in (SAID if done else SAYS).items()
         if counts[name]
     ]

@@ -172,8 +172,8 @@ def merge(request: Any, name: str) -> HttpResponse:
     principal = request.principal
     principal.require(Verb.ADMIN)
     source = place_of(principal, name)
-    asked = request.POST if request.method == "POST" else request.GET
-    wanted, preview = asked.get("target", ""), asked.get("preview", "")
+    params = request.POST if request.method == "POST" else request.GET
+    wanted, preview = params.get("target", ""), params.get("preview", "")
     targets = [row for row in _names(tree(principal)) if row != source.name]
     if wanted and wanted not in targets:
         raise Http404
@@ -193,9 +193,9 @@ def _merged(request: Any, source: Namespace, target: Namespace, look: Look | Non
     options: dict[str, Any] = {"kind": "merge", "namespace": target, "options": {"source": source.name}}
     if request.POST.get("step") != "merge":
         made = _start(request, **options, dry_run=True)
-        asked = urlencode({"target": target.name, "preview": made.id}) if made else ""
+        params = urlencode({"target": target.name, "preview": made.id}) if made else ""
         there = reverse("console:merge", args=[source.name])
-        return HttpResponseRedirect(f"{there}?{asked}", status=303) if made else None
+        return HttpResponseRedirect(f"{there}?{params}", status=303) if made else None
     if look is None or not look.is_ready:
         request.refusal = Refusal("Nothing was merged", "Preview it first.")
         return None

@@ -177,10 +177,10 @@ def read(request: Any, operation_id: uuid.UUID, *, now: datetime.datetime) -> Sh
         run = _run_of(row)
         lists = report_lists(principal, row.report or {}, done=not row.dry_run) if row.kind == "merge" else []
         lost = lost_checks(principal, row.report or {})
-    told = _describe(principal, row)
-    lines = [] if told else _lines(row)
+    details = _describe(principal, row)
+    lines = [] if details else _lines(row)
     offers = _offers(principal, row, is_used=run is not None)
-    return ShownOperation(row, lines, steps, offers, stalled, _log(row), told, run, lists, lost)
+    return ShownOperation(row, lines, steps, offers, stalled, _log(row), details, run, lists, lost)
 
 
 def _run_of(row: Operation) -> Operation | None:
@@ -202,10 +202,10 @@ def _describe(principal: Principal, row: Operation) -> ReportText | None:
 
 def _log(row: Operation) -> list[tuple[datetime.datetime, str]]:
     """Return what happened to it when, as far as the row knows."""
-    told = [(row.created_at, "asked for"), (row.started_at, "a worker began")]
-    told += [(datetime.datetime.fromisoformat(at), stage) for stage, at in row.stages]
-    told += [(row.finished_at, str(row.state))]
-    return [(at, text) for at, text in told if at]
+    entries = [(row.created_at, "asked for"), (row.started_at, "a worker began")]
+    entries += [(datetime.datetime.fromisoformat(at), stage) for stage, at in row.stages]
+    entries += [(row.finished_at, str(row.state))]
+    return [(at, text) for at, text in entries if at]
 
 
 def _lines(row: Operation) -> list[tuple[str, str]]:

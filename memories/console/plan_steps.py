@@ -111,8 +111,8 @@ def steps_of(row: Operation, *, number: int, left_out: Collection[int]) -> StepP
     if number > 1 and first >= total:
         raise Http404
     shown = steps.select_related("fragment__claim", "other").order_by("ordinal")[first : first + PAGE]
-    told = [_describe_step(step, done=done, made=done and "undone" not in report) for step in shown]
-    phases = [PhaseSteps(phase, list(group)) for phase, group in groupby(told, key=lambda step: step.row.phase)]
+    entries = [_describe_step(step, done=done, made=done and "undone" not in report) for step in shown]
+    phases = [PhaseSteps(phase, list(group)) for phase, group in groupby(entries, key=lambda step: step.row.phase)]
     return StepPage(phases, number, total, left_out)
 
 
@@ -130,8 +130,8 @@ def _describe_step(step: PlanStep, *, done: bool, made: bool) -> ToldStep:
 
 def _claim(row: Fragment) -> ClaimDraft | None:
     """Return what a memory claims, or is read to claim."""
-    said = getattr(row, "claim", None)
-    return ClaimDraft.of(said) if said else next(iter(restated_claims(row).claims_for(row)), None)
+    claim = getattr(row, "claim", None)
+    return ClaimDraft.of(claim) if claim else next(iter(restated_claims(row).claims_for(row)), None)
 
 
 def page_number(text: str) -> int:

@@ -41,8 +41,8 @@ def everything(request: Any) -> HttpResponse:
     return page(request, _filters(request.GET))
 
 
-def _filters(asked: Any) -> ProposalFilters:
-    namespace, kind = asked.get("namespace", ""), asked.get("kind", "")
+def _filters(query: Any) -> ProposalFilters:
+    namespace, kind = query.get("namespace", ""), query.get("kind", "")
     if (kind and kind not in ProposalKind.values) or "\0" in namespace:
         raise Http404
     return ProposalFilters(namespace, kind)
@@ -84,7 +84,7 @@ def decide(request: Any) -> HttpResponse:
     """Decide on one, as it was seen, and leads to what is next."""
     principal, now = request.principal, timezone.now()
     principal.require(Verb.REVIEW)
-    decision, said = ACTIONS.get(request.POST.get("action", ""), ("", ""))
+    decision, labels = ACTIONS.get(request.POST.get("action", ""), ("", ""))
     proposal_id, seen = _parse_seen(request.POST.get("item", ""))
     if not decision:
         raise Http404
@@ -95,7 +95,7 @@ def decide(request: Any) -> HttpResponse:
         now=now,
     )
     if not refusal:
-        request.session[UNDO] = {"id": str(proposal_id), "said": said}
+        request.session[UNDO] = {"id": str(proposal_id), "said": labels}
     return _redirect(request, refusal)
 
 

@@ -41,9 +41,9 @@ def reasons_of(
     principal: Principal, explanation: Mapping[str, Any] | None
 ) -> tuple[dict[uuid.UUID, HitReason], list[Missed]]:
     """Return by hit, how it was found; and the nearest misses."""
-    told = (explanation or {}).get("candidates", [])
-    reasons = {uuid.UUID(one["id"]): _reason(one) for one in told if one["stage"] == Stage.ANSWERED}
-    near = [one for one in told if one["stage"] != Stage.ANSWERED]
+    candidates = (explanation or {}).get("candidates", [])
+    reasons = {uuid.UUID(one["id"]): _reason(one) for one in candidates if one["stage"] == Stage.ANSWERED}
+    near = [one for one in candidates if one["stage"] != Stage.ANSWERED]
     near.sort(key=lambda one: -(one["relevance"] or 0))
     near = near[:MISSES]
     if not near:

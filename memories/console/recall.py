@@ -196,8 +196,8 @@ def _kept(request: Any, drafts: Sequence[CheckDraft]) -> HttpResponse:
     if kept is None:
         return _page(request, refusal)
     there, replaced = reverse("console:recall"), sum(replaced for _, replaced in kept)
-    said = "1 check is kept" if len(kept) == 1 else f"{len(kept)} checks are kept"
-    show_done(request, f"{said}, {replaced} in place of a former one" if replaced else said, there=there)
+    message = "1 check is kept" if len(kept) == 1 else f"{len(kept)} checks are kept"
+    show_done(request, f"{message}, {replaced} in place of a former one" if replaced else message, there=there)
     return HttpResponseRedirect(there, status=303)
 
 

@@ -46,8 +46,10 @@ def list_settled(principal: Principal, query: QueryDict) -> Page:
     names = names_of(principal, [row.resolved_by for row in page.rows])
     left = of_conflicts(principal.project_id, [row.id for row in page.rows])
     edited = {conflict_id for conflict_id, ruling in left.items() if ruling.edited}
-    told = with_claims(page.rows)
-    found = [Settled(row, headline_of(row), names.get(row.resolved_by, ""), row.id in edited) for row in told]
+    rows_with_claims = with_claims(page.rows)
+    found = [
+        Settled(row, headline_of(row), names.get(row.resolved_by, ""), row.id in edited) for row in rows_with_claims
+    ]
     return Page(found, page.older)
 
 
@@ -55,6 +57,9 @@ def describe_refusals(principal: Principal, refused: Sequence[DecisionNotice]) -
     """Return each refusal with what it is about. Inside `access.enter`."""
     if not refused:
         return []
-    rows = waiting(principal, status="all").filter(id__in=[told.conflict_id for told in refused])
+    rows = waiting(principal, status="all").filter(id__in=[refused_row.conflict_id for refused_row in refused])
     texts = {row.id: headline_of(row) for row in with_claims(rows)}
-    return [DecisionAbout(told.conflict_id, texts.get(told.conflict_id, ""), told.refusal) for told in refused]
+    return [
+        DecisionAbout(refused_row.conflict_id, texts.get(refused_row.conflict_id, ""), refused_row.refusal)
+        for refused_row in refused
+    ]

@@ -78,7 +78,7 @@ def page(
             "refusals": len(refused),
             "tried": tried,
             "kept": request.POST if refused else {},
-            "ticked": {told.conflict_id for told in refused} if tried > 1 else (),
+            "ticked": {refusal.conflict_id for refusal in refused} if tried > 1 else (),
         }
     part = "#queue" if request.htmx and not request.htmx.history_restore_request else ""
     response = render(request, f"console/review.html{part}", context, status=status)
@@ -112,8 +112,8 @@ def _where(request: Any) -> tuple[str, int]:
 def _query(request: Any) -> str:
     """Return the same as the address carries it."""
     where, number = _where(request)
-    asked = ({"namespace": where} if where else {}) | ({"page": number} if number > 1 else {})
-    return f"?{urlencode(asked)}" if asked else ""
+    params = ({"namespace": where} if where else {}) | ({"page": number} if number > 1 else {})
+    return f"?{urlencode(params)}" if params else ""
 
 
 def _curls(request: Any, row: Any) -> list[tuple[str, str]]:
@@ -129,8 +129,8 @@ def _curls(request: Any, row: Any) -> list[tuple[str, str]]:
 def _settled_today(request: Any, *, now: datetime.datetime) -> int:
     """Return how many conflicts this person has settled today."""
     today = now.replace(hour=0, minute=0, second=0, microsecond=0)
-    mine = Q(resolved_by=request.principal.owner_id, resolved_at__gte=today)
-    return int(unforked(waiting(request.principal, status="resolved").filter(mine)).count())
+    decided = Q(resolved_by=request.principal.owner_id, resolved_at__gte=today)
+    return int(unforked(waiting(request.principal, status="resolved").filter(decided)).count())
 
 
 @require_POST
@@ -163,10 +163,10 @@ def _respond(
     request: Any, outcomes: list[decisions.DecisionNotice], text: str, *, now: datetime.datetime
 ) -> HttpResponse:
     """Lead to the next one; the strip says what was done and take it back, the refusals say what was not."""
-    done = [told for told in outcomes if not told.refusal]
-    refused = [told for told in outcomes if told.refusal]
+    done = [outcome for outcome in outcomes if not outcome.refusal]
+    refused = [outcome for outcome in outcomes if outcome.refusal]
     if done:
-        _offer_undo(request, [str(told.conflict_id) for told in done], text)
+        _offer_undo(request, [str(outcome.conflict_id) for outcome in done], text)
     if refused:
         return page(request, refused[0].conflict_id, status=409, refused=refused, tried=len(outcomes))
     return _redirect_to_next(request)
@@ -226,7 +226,7 @@ def take_back(request: Any) -> HttpResponse:
         request.session[SKIPPED] = [text for text in request.session.get(SKIPPED, []) if text not in strip["ids"]]
     else:
         outcomes = decisions.undo_each(request.principal, ids, now=now)
-        if refused := [told for told in outcomes if told.refusal]:
+        if refused := [outcome for outcome in outcomes if outcome.refusal]:
             return page(request, refused[0].conflict_id, status=409, refused=refused, tried=len(outcomes))
     return HttpResponseRedirect(reverse("console:conflict", args=[ids[0]]) + _query(request), status=303)
 
@@ -244,8 +244,8 @@ def dismiss(request: Any) -> HttpResponse:
 def reopen(request: Any, conflict_id: uuid.UUID) -> HttpResponse:
     """Take back the decision on one conflict, from its own page or from the list of what was settled."""
     request.principal.require(Verb.REVIEW)
-    (told,) = decisions.undo_each(request.principal, [conflict_id], now=timezone.now())
-    if told.refusal:
-        return page(request, conflict_id, status=409, refused=[told], tried=1)
+    (outcomes,) = decisions.undo_each(request.principal, [conflict_id], now=timezone.now())
+    if outcomes.refusal:
+        return page(request, conflict_id, status=409, refused=[outcomes], tried=1)
     its_own = reverse("console:conflict", args=[conflict_id])
     return HttpResponseRedirect(_list(lately=True) if "settled" in request.POST else its_own, status=303)

@@ -183,21 +183,21 @@ def following(rows: Sequence[ReviewItem], opened: Opened) -> uuid.UUID | None:
 
 def _item(fold: Fold, held_by: str) -> ReviewItem:
     row = fold.row
-    said, held = _words(row)
-    subject, predicate = (said or held)[:2]
-    value = said[2] if said else (row.existing.content if row.existing else "")
+    words, held = _words(row)
+    subject, predicate = (words or held)[:2]
+    value = words[2] if words else (row.existing.content if row.existing else "")
     source = (row.newcomer or row.existing).source if (row.newcomer or row.existing) else ""
     return ReviewItem(fold, subject, predicate, value, source, held_by)
 
 
 def _words(row: Any) -> tuple[tuple[str, str, str] | None, tuple[str, str, str]]:
     """Subject, predicate and value of the challenger, if it has them, and of what is held."""
-    told = [(c.subject, c.predicate, c.value) for c in (row.new_claim, row.old_claim) if c]
+    triples = [(c.subject, c.predicate, c.value) for c in (row.new_claim, row.old_claim) if c]
     if row.statement:
         value = row.statement["value"]
-        said = f"not {value}" if row.statement["negated"] else value
-        return (row.statement["subject"], row.statement["predicate"], said), told[-1] if told else ("", "", "")
-    return (told[0] if row.new_claim else None), told[-1] if told else ("", "", "")
+        text = f"not {value}" if row.statement["negated"] else value
+        return (row.statement["subject"], row.statement["predicate"], text), triples[-1] if triples else ("", "", "")
+    return (triples[0] if row.new_claim else None), triples[-1] if triples else ("", "", "")
 
 
 def names_of(principal: Principal, ids: Iterable[uuid.UUID | None]) -> dict[uuid.UUID | None, str]:
@@ -250,8 +250,8 @@ def form_fields(pairs: Iterable[tuple[uuid.UUID, int]]) -> list[str]:
 
 def headline_of(row: Any) -> str:
     """Return what a conflict is about, in one line."""
-    said, held = _words(row)
-    subject, predicate, value = said or held
+    words, held = _words(row)
+    subject, predicate, value = words or held
     about = " · ".join(word for word in (subject, predicate) if word)
     return f"{about} = {value}" if about else (row.existing.content if row.existing else "")
 
@@ -341,8 +341,8 @@ def _about(principal: Principal, sides: list[Fragment]) -> ConflictAbout:
             near.append(link.other)
     owners = {side.owner_id for side in sides} | {vote.owner_id for each in votes.values() for vote in each}
     turns = {side.id: _turns(principal, side) for side in sides}
-    said = {i: (times + 1, at) for i, (times, at) in repetitions(principal, ids).items()}
-    return ConflictAbout(votes, keys, parents, similar, turns, said, owners)
+    times_seen = {i: (times + 1, at) for i, (times, at) in repetitions(principal, ids).items()}
+    return ConflictAbout(votes, keys, parents, similar, turns, times_seen, owners)
 
 
 def _turns(principal: Principal, side: Fragment) -> list[Fragment]:

@@ -46,8 +46,8 @@ def _written(file: str, ids: set[str]) -> dict[str, str]:
 
     def read() -> dict[str, str]:
         with backups.storage.open_decrypted(file) as opened:
-            told = islice(backups.bundle.records_of(opened, now=timezone.now()), LOOKED)
-            rows = (one["row"] for one in told if one.get("kind") == "fragment")
+            records = islice(backups.bundle.records_of(opened, now=timezone.now()), LOOKED)
+            rows = (one["row"] for one in records if one.get("kind") == "fragment")
             return {row["id"]: row["content"] for row in rows if row["id"] in ids}
 
     found, _ = run_action(read)

@@ -32,8 +32,8 @@ class View:
 def views_of(principal: Principal, query: ExplorerQuery) -> list[View]:
     """Return the person's own, by name."""
     with access.enter(principal, why="console"):
-        mine = SavedView.objects.within(principal.project_id).filter(owner_id=principal.owner_id)
-        rows = list(mine.order_by("name", "id"))
+        views = SavedView.objects.within(principal.project_id).filter(owner_id=principal.owner_id)
+        rows = list(views.order_by("name", "id"))
     return [View(row.id, row.name, _url(row.query, query.project), row.query == query.view) for row in rows]
 
 
@@ -51,21 +51,21 @@ def save(request: Any) -> HttpResponse:
     principal = request.principal
     principal.require(Verb.WRITE)
     several = len(request.projects) > 1
-    asked = ExplorerQuery.of(QueryDict(request.POST.get("query", "")), project=principal.project if several else "")
+    query = ExplorerQuery.of(QueryDict(request.POST.get("query", "")), project=principal.project if several else "")
     name = request.POST.get("name", "").strip()[:NAME]
-    if not name or "\0" in name or len(asked.view) > QUERY:
+    if not name or "\0" in name or len(query.view) > QUERY:
         raise Http404
     with access.enter(principal, why="console"):
-        mine = SavedView.objects.within(principal.project_id).filter(owner_id=principal.owner_id, name=name)
-        before = mine.values_list("query", flat=True).first()
-        SavedView.objects.keep(principal.project_id, principal.owner_id, name=name, query=asked.view)
-        row = mine.get()
-    text: dict[str, Any] = {"there": asked.newest}
+        views = SavedView.objects.within(principal.project_id).filter(owner_id=principal.owner_id, name=name)
+        before = views.values_list("query", flat=True).first()
+        SavedView.objects.keep(principal.project_id, principal.owner_id, name=name, query=query.view)
+        row = views.get()
+    text: dict[str, Any] = {"there": query.newest}
     if before is None:
         offer_undo(request, "The view is saved", reverse("console:delete-view", args=[row.id]), **text)
     else:
         offer_undo(request, "The view shows this now", reverse("console:save-view"), **text, name=name, query=before)
-    return HttpResponseRedirect(asked.newest, status=303)
+    return HttpResponseRedirect(query.newest, status=303)
 
 
 @require_POST

@@ -19,13 +19,13 @@ def list_curl(base: str, query: ExplorerQuery, *, project: str, names: list[str]
     if query.is_beyond_search:
         return ""
     times = {"since": query.since, "until": query.until}
-    told = {name: at.isoformat() for name, at in times.items() if at}
+    params = {name: at.isoformat() for name, at in times.items() if at}
     if not query.q:
-        state = {**query.params, **told, "status": query.status, "limit": PAGE}
+        state = {**query.params, **params, "status": query.status, "limit": PAGE}
         asked_of = {name: value for name, value in state.items() if name not in ("project", "q", "cursor", "day")}
         asked_of |= {"all_users": "true"} if has_users and not query.user else {}
         return get_curl(base, "/api/v1/fragments", **asked_of)
-    body = _search_body(query, told, project=project, names=names)
+    body = _search_body(query, params, project=project, names=names)
     whose: dict[str, Any] = {"user": query.user} if query.user else {"all_users": True} if has_users else {}
     return _post(f"{base}/api/v1/search", body | whose)
 
@@ -84,8 +84,8 @@ def action_curl(base: str, path: str, body: dict[str, Any] | None = None) -> str
 
 def get_curl(base: str, path: str, **params: Any) -> str:
     """Return the API call that answers a list; what is empty is not asked for."""
-    asked = urlencode({name: value for name, value in params.items() if value})
-    return f"curl {shlex.quote(f'{base}{path}?{asked}' if asked else base + path)} {KEY}"
+    query_string = urlencode({name: value for name, value in params.items() if value})
+    return f"curl {shlex.quote(f'{base}{path}?{query_string}' if query_string else base + path)} {KEY}"
 
 
 def _post(url: str, body: dict[str, Any]) -> str:

@@ -54,8 +54,12 @@ def _shared(left: Sequence[str], right: Sequence[str]) -> int:
 def _pieces(words: Sequence[tuple[str, str]], *, own: bool) -> list[Piece]:
     """Return the run; the space behind it belongs to nobody."""
     text = "".join(word + space for word, space in words)
-    said = text.rstrip()
-    return [Piece(part, of) for part, of in ((said, own), (text[len(said) :], False)) if part] if own else _whole(text)
+    stripped = text.rstrip()
+    return (
+        [Piece(part, of) for part, of in ((stripped, own), (text[len(stripped) :], False)) if part]
+        if own
+        else _whole(text)
+    )
 
 
 def _whole(text: str) -> list[Piece]:

@@ -19,21 +19,21 @@ def offer_undo(request: Any, text: str, url: str, *, there: str, label: str = "U
     if TAKEN_BACK in request.POST:
         withdraw(request)
         return
-    told = {"said": text, "url": url, "there": there, "label": label, "fields": fields}
-    request.session[STRIP] = told | {"project": request.principal.project}
+    values = {"said": text, "url": url, "there": there, "label": label, "fields": fields}
+    request.session[STRIP] = values | {"project": request.principal.project}
 
 
 def show_done(request: Any, text: str, *, there: str, more: str = "") -> None:
     """Say what was done and can't be taken back; `more` is another sentence, without a memory's text."""
-    told = {"said": text, "more": more, "url": "", "there": there}
-    request.session[STRIP] = told | {"project": request.principal.project}
+    values = {"said": text, "more": more, "url": "", "there": there}
+    request.session[STRIP] = values | {"project": request.principal.project}
 
 
 def held_in(backups: Sequence[Mapping[str, Any]]) -> str:
     """Return which backups were made while what is erased was there."""
     if not backups:
         return "No backup holds it."
-    days = ", ".join(dict.fromkeys(str(told["created_at"])[:10] for told in backups))
+    days = ", ".join(dict.fromkeys(str(backup["created_at"])[:10] for backup in backups))
     return f"Backups made before still hold it ({days}); a restore leaves it out, and they can be deleted."
 
 

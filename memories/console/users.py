@@ -94,13 +94,16 @@ def _page(request: Any, address: str, refusal: Refusal | None = None) -> HttpRes
         raise Http404  # one address for each
     held = users.count_holdings(principal, user, namespace)
     several = len(request.projects) > 1
-    asked = ExplorerQuery(project=principal.project if several else "", user=user, status=ALL)
+    explorer_query = ExplorerQuery(project=principal.project if several else "", user=user, status=ALL)
     rows = [
         UserRow(
             one.namespace,
             sum(one.memories.values()),
-            asked.url(namespace=one.namespace),
-            [(word, n, asked.url(namespace=one.namespace, status=word)) for word, n in sorted(one.memories.items())],
+            explorer_query.url(namespace=one.namespace),
+            [
+                (word, n, explorer_query.url(namespace=one.namespace, status=word))
+                for word, n in sorted(one.memories.items())
+            ],
             one.tombstones,
             one.newest,
         )
@@ -108,11 +111,11 @@ def _page(request: Any, address: str, refusal: Refusal | None = None) -> HttpRes
     ]
     may_act = Verb.ADMIN in principal.verbs
     base, path = request.build_absolute_uri("/").rstrip("/"), f"/api/v1/users/{address}"
-    said = {"namespace": namespace or ""}
+    params = {"namespace": namespace or ""}
     count = _count(request, user, namespace) if may_act else 0
-    curls = [("All of this user", get_curl(base, f"{path}/export", **said))]
+    curls = [("All of this user", get_curl(base, f"{path}/export", **params))]
     if may_act:
-        query = urlencode({name: value for name, value in {**said, "expected_count": count}.items() if value != ""})
+        query = urlencode({name: value for name, value in {**params, "expected_count": count}.items() if value != ""})
         curls.append(("Erase", f"curl -X DELETE '{base}{path}?{query}' {KEY}"))
     context = {
         "whose": user,
@@ -120,7 +123,7 @@ def _page(request: Any, address: str, refusal: Refusal | None = None) -> HttpRes
         "namespace": namespace,
         "rows": rows,
         "memories": sum(row.memories for row in rows),
-        "everything": asked.url(namespace=namespace or ""),
+        "everything": explorer_query.url(namespace=namespace or ""),
         "may_act": may_act,
         "count": count,
         "refusal": refusal,
@@ -149,10 +152,10 @@ def _count(request: Any, user: str, namespace: str | None) -> int:
 @member
 def export(request: Any, address: str) -> HttpResponse:
     """Return all that is kept of a user, as a file."""
-    told = exported(request.principal, user_at(address), _namespace(request), now=timezone.now())
-    response = JsonResponse(told, json_dumps_params={"indent": 1, "ensure_ascii": False})
+    content = exported(request.principal, user_at(address), _namespace(request), now=timezone.now())
+    response = JsonResponse(content, json_dumps_params={"indent": 1, "ensure_ascii": False})
     # The user's name is a stranger's text: no part of it goes into a file's name.
-    response["Content-Disposition"] = f'attachment; filename="user-{told["exported_at"]:%Y%m%dT%H%M%S}.json"'
+    response["Content-Disposition"] = f'attachment; filename="user-{content["exported_at"]:%Y%m%dT%H%M%S}.json"'
     return response
 
 
@@ -170,7 +173,7 @@ def erase(request: Any, address: str) -> HttpResponse:
     done, refusal = run_action(lambda: erasure.erase_user(principal, user, namespace, expected=int(text), now=now))
     if done is None:
         return _page(request, address, refusal)
-    said = f"A user is erased: {done.count} {'memory' if done.count == 1 else 'memories'}, every copy"
+    message = f"A user is erased: {done.count} {'memory' if done.count == 1 else 'memories'}, every copy"
     there = reverse("console:users")
-    show_done(request, said, there=there, more=held_in(done.backups))
+    show_done(request, message, there=there, more=held_in(done.backups))
     return HttpResponseRedirect(there, status=303)

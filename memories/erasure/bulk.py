@@ -56,8 +56,8 @@ class ErasureRequest:
     def options(self) -> dict[str, Any]:
         """For an operation's row."""
         given = {name: value for name, value in asdict(self.filters).items() if value}
-        told = {name: value.isoformat() if name in TIMES else value for name, value in given.items()}
-        return {"filters": told, "ids": [str(i) for i in self.ids]}
+        values = {name: value.isoformat() if name in TIMES else value for name, value in given.items()}
+        return {"filters": values, "ids": [str(i) for i in self.ids]}
 
     def by_ids(self, ids: Sequence[uuid.UUID]) -> "ErasureRequest":
         """These ids where a text is given: the row of an operation keeps no words that are to be forgotten."""
@@ -137,7 +137,7 @@ def run(principal: Principal, operation: Operation, progress: Progress) -> dict[
     if operation.dry_run:
         return preview(principal, operation.namespace, ErasureRequest.read(options), now=now).report()
     with progress.alive(), access.enter(principal, why="forget"):
-        told = forget_all(
+        report = forget_all(
             principal,
             operation.namespace,
             ErasureRequest.read(options),
@@ -147,8 +147,8 @@ def run(principal: Principal, operation: Operation, progress: Progress) -> dict[
             everywhere=options.get("everywhere", False),
             now=now,
         ).report()
-        progress.save(stage="forgotten", done=told["count"], total=told["count"], cursor=told)
-    return told
+        progress.save(stage="forgotten", done=report["count"], total=report["count"], cursor=report)
+    return report
 
 
 def _find_matching(

@@ -58,9 +58,9 @@ class Forgotten:
 
     def report(self) -> dict[str, Any]:
         """In JSON's terms."""
-        told = {"count": self.count, "ids": [str(i) for i in self.ids[:MOST_NAMED]], "digests": self.digests}
+        values = {"count": self.count, "ids": [str(i) for i in self.ids[:MOST_NAMED]], "digests": self.digests}
         restored = [str(i) for i in self.restored[:MOST_NAMED]]
-        return {**told, "restored_ids": restored, "backups": list(self.backups)}
+        return {**values, "restored_ids": restored, "backups": list(self.backups)}
 
 
 def forget(
@@ -174,9 +174,9 @@ def _stand_again(project_id: uuid.UUID, ids: set[uuid.UUID], *, now: datetime.da
     held = list(rows.select_for_update(of=("self",), no_key=True).order_by("id"))
     originals = Archive.objects.within(project_id).originals(held)
     for row in held:
-        said = certain_claims(originals.get(row.id, row.content), row.extra)
+        drafts = certain_claims(originals.get(row.id, row.content), row.extra)
         row.updated_at = now
-        readmit(Newcomer(row, None, claims_of(row), said), now=now, returning=True, at_best=Status.ACTIVE)
+        readmit(Newcomer(row, None, claims_of(row), drafts), now=now, returning=True, at_best=Status.ACTIVE)
     return [row.id for row in held if row.status in STANDING]
 
 

@@ -68,8 +68,8 @@ def reinstate(
     for fragment_id, claims in losers.items():
         row = held.get(fragment_id)
         if row and row.status in (*STANDING, Status.SUPERSEDED):
-            said = originals.get(fragment_id, row.content)
-            if _reinstate(row, claims, said, now=now):
+            text = originals.get(fragment_id, row.content)
+            if _reinstate(row, claims, text, now=now):
                 stands.append(fragment_id)
     return stands
 
@@ -78,8 +78,8 @@ def _reinstate(row: Fragment, lost: Sequence[uuid.UUID], text: str, *, now: date
     former = list(Claim.objects.within(row.project_id).filter(fragment=row).order_by("position"))
     drafts = [replace(draft, verdict="", superseded_by=None) for draft in claims_of(row)]
     if len(former) > 1:
-        mine = [draft for draft, claim in zip(drafts, former, strict=True) if claim.id in lost]
-        return _in_part(Newcomer(row, None, mine, certain_claims(text, row.extra)), now=now)
+        drafts_left = [draft for draft, claim in zip(drafts, former, strict=True) if claim.id in lost]
+        return _in_part(Newcomer(row, None, drafts_left, certain_claims(text, row.extra)), now=now)
     newcomer = Newcomer(row, None, drafts, certain_claims(text, row.extra))
     if not admissible_unchanged([(newcomer, former)], now=now):
         execute(YIELDED, [row.project_id, row.id])

@@ -48,9 +48,9 @@ def without_echoes(text: str, memories: Iterable[str]) -> str:
 
 def repeats(text: str, memories: Iterable[str]) -> bool:
     """Return whether each sentence of a text stands in a memory in the same words and order."""
-    said = {_words(part) for memory in memories for part in (memory, *SENTENCE.findall(memory))}
+    spoken = {_words(part) for memory in memories for part in (memory, *SENTENCE.findall(memory))}
     sentences = [words for sentence in SENTENCE.findall(text) if (words := _words(sentence))]
-    return _words(text) in said or bool(sentences) and all(words in said for words in sentences)
+    return _words(text) in spoken or bool(sentences) and all(words in spoken for words in sentences)
 
 
 def _words(text: str) -> tuple[str, ...]:

@@ -36,9 +36,9 @@ def find_strangers(principal: Principal, turns: Sequence[ReadTurn], scope: Names
     judged = []
     for turn in turns:
         if open_to_all:
-            said = _said_names(turn)
-            known += [naming.words for naming in said if not naming.denied]
-            open_to_all = not said and not turn.claims
+            names = _said_names(turn)
+            known += [naming.words for naming in names if not naming.denied]
+            open_to_all = not names and not turn.claims
         judged.append(_is_stranger(turn, known))
     return judged
 
@@ -57,10 +57,10 @@ def _is_foreign(naming: SelfName, known: list[frozenset[str]], names: frozenset[
 
 def _said_names(turn: ReadTurn) -> list[SelfName]:
     """Return the names that the speaker of a turn gives himself or denies, by its words and by what was read in it."""
-    read = [told for told in turn.claims if (told.subject, told.predicate) == ("user", "name")]
+    read = [claim for claim in turn.claims if (claim.subject, claim.predicate) == ("user", "name")]
     return [
         *(naming for _, _, naming in self_names(plain_text(turn.content))),
-        *(SelfName(_words(told.value), told.negated) for told in read if _words(told.value)),
+        *(SelfName(_words(claim.value), claim.negated) for claim in read if _words(claim.value)),
     ]
 
 

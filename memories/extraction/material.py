@@ -125,8 +125,8 @@ def flag_material(turns: Iterable[tuple[str, str]]) -> list[bool]:
     """
     found, announced = [], False
     for role, text in turns:
-        heard = role in ("user", "tool", "function")
-        announced = role != "assistant" and (announced or heard and carries_material(text))
+        from_others = role in ("user", "tool", "function")
+        announced = role != "assistant" and (announced or from_others and carries_material(text))
         found.append(announced)
     return found
 

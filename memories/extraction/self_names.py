@@ -86,12 +86,12 @@ def tells_of(text: str, names: Collection[str]) -> bool:
     taken = [range(start, end) for start, end, _ in self_names(text)]
     for am in re.finditer(rf"{AM}\b([^.!?;]{{0,200}})", text, re.IGNORECASE):
         for number, word in enumerate(WORD.finditer(text, am.start(1), am.end(1))):
-            said = word.group()
-            whose = said.casefold().removesuffix("'s")
-            owns = whose != said.casefold()
-            if number == 0 and said.casefold() in RELATED:
+            token = word.group()
+            whose = token.casefold().removesuffix("'s")
+            owns = whose != token.casefold()
+            if number == 0 and token.casefold() in RELATED:
                 return True
-            is_user = whose in names and whose not in CALENDAR and (owns or said[0].isupper())
+            is_user = whose in names and whose not in CALENDAR and (owns or token[0].isupper())
             if is_user and (owns or not any(word.start() in span for span in taken)):
                 return True
     return False

@@ -25,7 +25,7 @@ class Reading:
     def statements_of(self, fragment: Fragment) -> list[Statement]:
         """Return the statements; only the user takes back what stands."""
         own = fragment.source in FROM_THE_USER
-        return [replace(said, retracts=said.retracts and own) for said in self.statements]
+        return [replace(statement, retracts=statement.retracts and own) for statement in self.statements]
 
     def claims_for(self, fragment: Fragment) -> list[ClaimDraft]:
         """Return the claims; what the user said of themselves is believed as the fragment is, all else as an inference.
@@ -33,8 +33,8 @@ class Reading:
         They replace others only where the registry says that there is one value. What somebody says of themselves comes
         first: of two that exclude each other the first one counts.
         """
-        first = sorted(self.claims, key=lambda said: not said.first_person)
-        return [self._draft(said, fragment) for said in first[:MOST_CLAIMS]]
+        first = sorted(self.claims, key=lambda statement: not statement.first_person)
+        return [self._draft(statement, fragment) for statement in first[:MOST_CLAIMS]]
 
     def _draft(self, extracted: Extracted, fragment: Fragment) -> ClaimDraft:
         own = extracted.first_person and fragment.source in FROM_THE_USER
@@ -63,18 +63,25 @@ def read_text(
 
     `speaker` says who "I" is; `read_before` is what was read in it with all around it.
     """
-    told = extract(content, speaker=speaker) if read_before is None else read_before
-    found = [said for said in told if said.certain]
-    claims = [said for said in found if not said.negated and not said.quoted]
-    beside = [said for part in procedure_of(extra) for said in extract(part) if said.certain]
+    extracted = extract(content, speaker=speaker) if read_before is None else read_before
+    found = [statement for statement in extracted if statement.certain]
+    claims = [statement for statement in found if not statement.negated and not statement.quoted]
+    beside = [statement for part in procedure_of(extra) for statement in extract(part) if statement.certain]
     return Reading(
         statements=[
             Statement(
-                said.subject, said.predicate, said.value, said.negated, claim and said.negated and said.first_person
+                statement.subject,
+                statement.predicate,
+                statement.value,
+                statement.negated,
+                claim and statement.negated and statement.first_person,
             )
-            for said in found
+            for statement in found
         ]
-        + [Statement(said.subject, said.predicate, said.value, said.negated) for said in beside],
+        + [
+            Statement(statement.subject, statement.predicate, statement.value, statement.negated)
+            for statement in beside
+        ],
         claims=claims if claim else (),
     )
 
@@ -86,7 +93,7 @@ def certain_claims(content: str, extra: Mapping[str, Any]) -> Sequence[Statement
 
 def restated_claims(fragment: Fragment) -> Reading:
     """What a stored text states; see `read_text`. In material nobody can say any more whose word a part of it is."""
-    told = extract(fragment.content)
+    extracted = extract(fragment.content)
     if fragment.extra.get(MATERIAL):
-        told = [replace(said, first_person=False) for said in told]
-    return read_text(fragment.content, fragment.extra, read_before=told)
+        extracted = [replace(statement, first_person=False) for statement in extracted]
+    return read_text(fragment.content, fragment.extra, read_before=extracted)

@@ -81,11 +81,11 @@ class Conversation:
             self.why = "timeout"
             return None
         prompt = json.dumps(work, ensure_ascii=False, sort_keys=True)
-        said = self._sidecar.generate(Ask(self._purpose, RULE + instruction, prompt), patience=left)
-        if said.tries:
-            self._record(said)
-        found = parsed(said.text)
-        self.why = "" if found is not None else said.outcome if said.outcome != "answered" else UNUSABLE
+        answer = self._sidecar.generate(Ask(self._purpose, RULE + instruction, prompt), patience=left)
+        if answer.tries:
+            self._record(answer)
+        found = parsed(answer.text)
+        self.why = "" if found is not None else answer.outcome if answer.outcome != "answered" else UNUSABLE
         return found
 
     def _record(self, answer: SidecarAnswer) -> None:

@@ -95,8 +95,8 @@ def _due(principal: Principal, *, now: datetime.datetime, held: datetime.timedel
         first = rows.first()
         if first is None:
             return None
-        told = first.fragment
-        same = {"namespace": told.namespace_id, "owner_id": told.owner_id, "authority": told.authority}
+        fragment = first.fragment
+        same = {"namespace": fragment.namespace_id, "owner_id": fragment.owner_id, "authority": fragment.authority}
         rows = rows.filter(attempts=first.attempts, **{f"fragment__{name}": value for name, value in same.items()})
         due = list(rows[: max(1, BATCH >> 2 * first.attempts)])
         PendingReading.objects.filter(id__in=[row.id for row in due]).update(not_before=now + held)
@@ -104,7 +104,7 @@ def _due(principal: Principal, *, now: datetime.datetime, held: datetime.timedel
         claiming = set(claims.values_list("fragment_id", flat=True))
         fit = [row.fragment for row in due if row.fragment_id not in claiming]
         whole = {row.id: row for row in fit if row.status == Status.ACTIVE and row.compression == Compression.FULL}
-        return _Batch(told.namespace, due, whole)
+        return _Batch(fragment.namespace, due, whole)
 
 
 def _claims(body: Mapping[str, Any] | None) -> list[dict[str, Any]] | None:
@@ -134,8 +134,8 @@ def _admit_claims(
 ) -> None:
     """Judge each claim and let the allowed ones pass the gate; all are recorded."""
     entries = [_judge_claims(principal, batch, row, body, talk.calls, now=now) for row, body in found]
-    told = list(zip(range(len(entries)), (row for row, _ in found), strict=True))
-    for row, group in groupby(told, key=itemgetter(1)):
+    numbered = list(zip(range(len(entries)), (row for row, _ in found), strict=True))
+    for row, group in groupby(numbered, key=itemgetter(1)):
         allowed = [number for number, _ in group if entries[number].ruling.allowed]
         if not allowed:
             continue
@@ -202,16 +202,16 @@ def _enter(
 
 def _finish(principal: Principal, batch: _Batch, *, now: datetime.datetime) -> int:
     with access.enter(principal, why="read"):
-        mine = PendingReading.objects.within(principal.project_id).filter(id__in=[row.id for row in batch.waiting])
-        return int(mine.delete()[0])
+        rows = PendingReading.objects.within(principal.project_id).filter(id__in=[row.id for row in batch.waiting])
+        return int(rows.delete()[0])
 
 
 def _postpone(principal: Principal, batch: _Batch, *, now: datetime.datetime, seconds: float) -> None:
     """Let them wait; not all workers come back at once."""
     pause = datetime.timedelta(seconds=seconds * random.uniform(0.8, 1.2))
     with access.enter(principal, why="read"):
-        mine = PendingReading.objects.within(principal.project_id).filter(id__in=[row.id for row in batch.waiting])
-        mine.update(not_before=now + pause)
+        rows = PendingReading.objects.within(principal.project_id).filter(id__in=[row.id for row in batch.waiting])
+        rows.update(not_before=now + pause)
 
 
 def _unusable(principal: Principal, batch: _Batch, talk: Conversation, *, now: datetime.datetime) -> int:
@@ -219,9 +219,9 @@ def _unusable(principal: Principal, batch: _Batch, talk: Conversation, *, now: d
     over = [row for row in batch.waiting if row.attempts + 1 >= ATTEMPTS]
     entry = ProposalEntry(ProposalKind.CLAIM, TASK, empty_outcome(talk.why or UNUSABLE), calls=talk.calls)
     with access.enter(principal, why="read"):
-        mine = PendingReading.objects.within(principal.project_id)
+        rows = PendingReading.objects.within(principal.project_id)
         for row in batch.waiting:
-            mine.filter(id=row.id).update(attempts=row.attempts + 1, not_before=now)
-        mine.filter(id__in=[row.id for row in over]).delete()
+            rows.filter(id=row.id).update(attempts=row.attempts + 1, not_before=now)
+        rows.filter(id__in=[row.id for row in over]).delete()
         record(principal, batch.place, [entry], now=now)
     return len(batch.waiting)

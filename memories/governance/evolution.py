@@ -178,8 +178,8 @@ def _entry(
     )
     if ruling.allowed and not fits:  # whoever judges may be less strict than a proposal has to be
         ruling = ReductionRuling(ProposalOutcome.BLOCKED, ("schema",), ruling.judge)
-    told = {"older": str(about[0]), "newer": str(about[1]), "reason": str(body.get("reason", ""))[:200]}
-    return ProposalEntry(kind, TASK, ruling, told, talk.calls, about, waiting=ruling.allowed)
+    entry = {"older": str(about[0]), "newer": str(about[1]), "reason": str(body.get("reason", ""))[:200]}
+    return ProposalEntry(kind, TASK, ruling, entry, talk.calls, about, waiting=ruling.allowed)
 
 
 def _fits(body: dict[str, Any]) -> bool:

@@ -30,12 +30,12 @@ def propose_way_out(principal: Principal, operation: Operation, progress: Progre
     if done is None:
         if task is None:
             return {"outcome": None, "why": "the task was forgotten"}
-        told = {"title": task.title, "summary": task.summary, "status": task.status}
+        values = {"title": task.title, "summary": task.summary, "status": task.status}
         with progress.alive():
             considered = ask_and_judge(
                 principal,
                 task.namespace.name,
-                Situation(task.task_id, told),
+                Situation(task.task_id, values),
                 now=operation.created_at,
                 about=[task.fragment_id] if task.fragment_id else [],
                 proposal_id=proposal_id,

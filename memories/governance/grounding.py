@@ -19,9 +19,9 @@ def states_claim(claim: ReadClaim, text: str) -> bool:
     """Whether a text makes this claim in its own words: span, value in the span, and each word of the subject."""
     if claim.span not in text or claim.value.casefold() not in claim.span.casefold():
         return False
-    told = {word.casefold() for word in WORD.findall(text)}
+    words_of_text = {word.casefold() for word in WORD.findall(text)}
     subject = {word.casefold() for word in WORD.findall(claim.subject)}
-    return bool(subject) and subject <= told
+    return bool(subject) and subject <= words_of_text
 
 
 def is_grounded(summary: str, texts: Sequence[str]) -> bool:
@@ -30,16 +30,16 @@ def is_grounded(summary: str, texts: Sequence[str]) -> bool:
     A text that gives orders can at most make the digest say what it says itself, and only beside the others' words:
     no text alone may be what it is made of.
     """
-    told = {number for text in texts for number in NUMBER.findall(text)}
-    if not set(NUMBER.findall(summary)) <= told:
+    numbers = {number for text in texts for number in NUMBER.findall(text)}
+    if not set(NUMBER.findall(summary)) <= numbers:
         return False
     words = [_content(text) for text in texts]
-    known, mine = set[str]().union(*words), _content(summary)
-    if not mine or len(mine & known) < SHARE * len(mine):
+    known, own_words = set[str]().union(*words), _content(summary)
+    if not own_words or len(own_words & known) < SHARE * len(own_words):
         return False
-    spread = Counter(word for those in words for word in those & mine)
-    alone = (sum(spread[word] == 1 for word in those & mine) for those in words)
-    if sum(bool(mine & those) for those in words) * 2 <= len(texts) or max(alone) > ALONE * len(mine):
+    spread = Counter(word for those in words for word in those & own_words)
+    alone = (sum(spread[word] == 1 for word in those & own_words) for those in words)
+    if sum(bool(own_words & those) for those in words) * 2 <= len(texts) or max(alone) > ALONE * len(own_words):
         return False
     return _names(summary, known, {word for text in texts for word in WORD.findall(text)})
 

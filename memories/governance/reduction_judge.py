@@ -86,8 +86,8 @@ def claim_draft(claim: ReadClaim, fragment: Fragment) -> ClaimDraft:
     It replaces others only where the registry says that there is one value.
     """
     authority, at = min(INFERENCE, fragment.authority), fragment.content.find(claim.span)
-    said = (claim.subject, claim.predicate, claim.value)
-    return ClaimDraft(*said, exclusive=False, authority=authority, span=(at, at + len(claim.span)))
+    triple = (claim.subject, claim.predicate, claim.value)
+    return ClaimDraft(*triple, exclusive=False, authority=authority, span=(at, at + len(claim.span)))
 
 
 def refusal(finding: Reassessment, fragment: Fragment) -> str:
@@ -109,8 +109,8 @@ def strongest(project_id: uuid.UUID, ids: Sequence[uuid.UUID]) -> int:
 
 def _agrees(candidate: ProposalCandidate, text: str) -> bool:
     """Return whether a text, as an inference, contradicts nothing of more authority."""
-    said = certain_claims(text, {})
-    if not said:
+    claims = certain_claims(text, {})
+    if not claims:
         return True
     project = Project.objects.get(name=candidate.project)
     with access.enter(access.system_principal(project), why="judge"):
@@ -126,7 +126,7 @@ def _agrees(candidate: ProposalCandidate, text: str) -> bool:
             created_at=candidate.now,
             updated_at=candidate.now,
         )
-        (finding,) = preview_reevaluation([Newcomer(guise, statements=said)], now=candidate.now)
+        (finding,) = preview_reevaluation([Newcomer(guise, statements=claims)], now=candidate.now)
     return finding.fate not in (Fate.LOSES, Fate.BARRED)
 
 

@@ -59,9 +59,9 @@ class StagedProposer:
         *planning, last = STAGES
         plan = ""
         for stage in planning:
-            said = ask(stage, {"situation": situation.context, "plan": plan})
+            answer = ask(stage, {"situation": situation.context, "plan": plan})
             try:
-                plan = ProposalPlan.model_validate(said).plan
+                plan = ProposalPlan.model_validate(answer).plan
             except ValidationError:
                 return None
         return ask(last, {"situation": situation.context, "plan": plan})

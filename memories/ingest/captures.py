@@ -113,14 +113,14 @@ def _ingest(row: Exchange, *, now: datetime.datetime) -> None:
         reasons = [chatter_reason(turn.content, role=turn.role) or _said_before(row, turn) for turn in turns]
     worth = [turn for turn, reason in zip(turns, reasons, strict=True) if reason is None]
     messages = [_message(row, turn, _without_handed_out(speaker, turn, handed_out)) for turn in worth]
-    said = [message for message in messages if message.content]
-    work = prepare_messages(speaker, said, namespace=row.namespace.name)
+    spoken = [message for message in messages if message.content]
+    work = prepare_messages(speaker, spoken, namespace=row.namespace.name)
     with access.enter(speaker, why="capture"):
         # Deleting decides: a worker whose claim ran out meanwhile finds nothing left.
         if not Exchange.objects.within(row.project_id).filter(id=row.id).delete()[0]:
             return
         report = store_messages(speaker, work, now=now)
-    _count(said, work.indexes, report, unkept=[*filter(None, reasons), *["echo"] * (len(messages) - len(said))])
+    _count(spoken, work.indexes, report, unkept=[*filter(None, reasons), *["echo"] * (len(messages) - len(spoken))])
 
 
 def _handed_out(row: Exchange) -> HandedOut:
@@ -190,9 +190,9 @@ def _count(messages: Sequence[Message], indexes: Sequence[int], report: IngestRe
 def _postpone(principal: Principal, row: Exchange, *, now: datetime.datetime) -> None:
     attempts = row.attempts + 1
     with access.enter(principal, why="capture"):
-        mine = Exchange.objects.within(principal.project_id).filter(id=row.id)
+        rows = Exchange.objects.within(principal.project_id).filter(id=row.id)
         if attempts < ATTEMPTS:
             pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2**attempts)
-            mine.update(attempts=attempts, not_before=now + pause)
-        elif mine.delete()[0]:
+            rows.update(attempts=attempts, not_before=now + pause)
+        elif rows.delete()[0]:
             SKIPPED.labels("failed").inc(len(row.turns))

@@ -55,6 +55,6 @@ def correct(
     )
     prepared = prepare([draft])
     fragment = build_fragment(principal, prepared, namespace, now=now)
-    said = [replace(ClaimDraft.of(claim).says, value=value, authority=None)] if claim else []
-    typed = Correction(Newcomer(fragment, prepared.vectors[0], said), prepared.model)
+    drafts = [replace(ClaimDraft.of(claim).says, value=value, authority=None)] if claim else []
+    typed = Correction(Newcomer(fragment, prepared.vectors[0], drafts), prepared.model)
     return resolve(principal, conflict_id, replace(settlement, correction=typed), now=now)

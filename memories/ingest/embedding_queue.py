@@ -80,8 +80,8 @@ def _write(
 
 def _to_embed(principal: Principal, fragments: list[Fragment]) -> dict[uuid.UUID, str]:
     """Return what was said; of a compacted memory whose copy has expired, what is left of it."""
-    said = Archive.objects.within(principal.project_id).said(fragments)
-    return {row.id: said[row.id] or row.content for row in fragments}
+    originals = Archive.objects.within(principal.project_id).said(fragments)
+    return {row.id: originals[row.id] or row.content for row in fragments}
 
 
 def queue_reading(admissions: Sequence[Admission]) -> None:

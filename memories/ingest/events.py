@@ -67,8 +67,8 @@ def _store_one(principal: Principal, prepared: Prepared, place: int, *, now: dat
 
 def _former(principal: Principal, draft: Draft) -> Fragment | None:
     """Return what its writer told before under the draft's key; without one, of its source."""
-    told = {"namespace": draft.namespace, "source_type": draft.source_type, "source_id": draft.source_id}
-    return find_previous(principal, **told, own=True, **({"key": draft.key} if draft.key else {}))
+    values = {"namespace": draft.namespace, "source_type": draft.source_type, "source_id": draft.source_id}
+    return find_previous(principal, **values, own=True, **({"key": draft.key} if draft.key else {}))
 
 
 def _changes(former: Fragment, draft: Draft) -> dict[str, object]:

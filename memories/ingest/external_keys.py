@@ -88,14 +88,14 @@ def replace(
 
     The caller holds its keys and its row. Raise BlockedByErasure.
     """
-    said = newcomer.fragment
-    new_text, new_words, former = said.content != row.content, said.wording != row.wording, claims_of(row)
+    fragment = newcomer.fragment
+    new_text, new_words, former = fragment.content != row.content, fragment.wording != row.wording, claims_of(row)
     new_claim = _claim_words(former) != _claim_words(newcomer.claims)
     if new_claim:
         store_revision(row)
     for name in DETAILS:
-        setattr(row, name, getattr(said, name))
-    row.is_pinned, row.is_anchor = row.is_pinned or said.is_pinned, row.is_anchor or said.is_anchor
+        setattr(row, name, getattr(fragment, name))
+    row.is_pinned, row.is_anchor = row.is_pinned or fragment.is_pinned, row.is_anchor or fragment.is_anchor
     row.revision, row.updated_at = row.revision + 1, now
     if not (new_words or new_claim) and row.status in (Status.ACTIVE, Status.DISPUTED, Status.QUARANTINED):
         row.save()
@@ -105,7 +105,7 @@ def replace(
         Link.objects.within(row.project_id).filter(other_id=row.id, kind=LinkKind.SUPERSEDES).delete()
     at_best = Status.DISPUTED if row.status == Status.DISPUTED else Status.ACTIVE
     if new_text:
-        row.content, row.compression = said.content, Compression.FULL
+        row.content, row.compression = fragment.content, Compression.FULL
     if new_words:
         refuse_forgotten([row])
     done = readmit(

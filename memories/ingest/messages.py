@@ -84,9 +84,9 @@ def _drafts(message: Message, namespace: str, *, index: int, material: bool) -> 
         speaker=speaker,
     )
     pieces = placed(text)
-    told = extract_parts(text, [(start, start + len(piece)) for start, piece in pieces], speaker=speaker)
+    extracted = extract_parts(text, [(start, start + len(piece)) for start, piece in pieces], speaker=speaker)
     if len(pieces) == 1:
-        return [replace(draft, content=pieces[0][1], read_before=told[0])]
+        return [replace(draft, content=pieces[0][1], read_before=extracted[0])]
     # An ordered set: each piece names the whole and its place in it.
     stem = draft.source_id[:STEM] or hashlib.sha256(message.content.encode()).hexdigest()[:16]
     return [
@@ -95,9 +95,9 @@ def _drafts(message: Message, namespace: str, *, index: int, material: bool) -> 
             content=piece,
             source_id=f"{stem}#{n}",
             sequence=n if numbered else draft.sequence,
-            read_before=said,
+            read_before=claims,
         )
-        for n, ((_, piece), said) in enumerate(zip(pieces, told, strict=True), start=1)
+        for n, ((_, piece), claims) in enumerate(zip(pieces, extracted, strict=True), start=1)
     ]
 
 
@@ -129,8 +129,8 @@ def prepare_messages(
     """Clean, splits, routes and embeds; what is already known costs no embedding."""
     drafts, skipped = drafts_of(messages, namespace=namespace)
     with access.enter(principal, why="ingest"):
-        known, told = _known(principal, [draft for _, draft in drafts], namespace)
-        behind = _behind(messages, [drafts[n][1] for n in told])
+        known, stored_before = _known(principal, [draft for _, draft in drafts], namespace)
+        behind = _behind(messages, [drafts[n][1] for n in stored_before])
         here = Namespace.objects.within(principal.project_id).named([principal.scope(namespace)]).first()
         drafts = _without_strangers(principal, drafts, here)
         ranked = [(here and here.id, draft.content, _rank(principal, draft)) for _, draft in drafts]
@@ -149,10 +149,10 @@ def prepare_messages(
     )
 
 
-def _behind(messages: Sequence[Message], told: Sequence[Draft]) -> dict[str, int]:
+def _behind(messages: Sequence[Message], drafts_before: Sequence[Draft]) -> dict[str, int]:
     """Return by conversation whose messages name no places the place behind the last of those that it holds already."""
     behind = {one.conversation_id: 0 for one in messages if one.conversation_id and one.sequence is None}
-    for draft in told:
+    for draft in drafts_before:
         if draft.conversation_id in behind and draft.sequence is not None:
             behind[draft.conversation_id] = max(behind[draft.conversation_id], draft.sequence + 1)
     return behind
@@ -238,11 +238,11 @@ def _known(principal: Principal, drafts: list[Draft], namespace: str) -> tuple[s
         row = sources[revision.fragment_id]
         note(row.source_id, row.conversation_id, revision.content, row.authority)
     held = {(source_id, conversation_id) for source_id, conversation_id, _ in texts}
-    told = {n for n, draft in enumerate(drafts) if (draft.source_id, draft.conversation_id) in held}
+    keys = {n for n, draft in enumerate(drafts) if (draft.source_id, draft.conversation_id) in held}
     known_indexes = set()
     for n, draft in enumerate(drafts):
         rank = _rank(principal, draft)
         if draft.source_id and texts.get((draft.source_id, draft.conversation_id, draft.content), 0) >= rank:
             known_indexes.add(n)
         note(draft.source_id, draft.conversation_id, draft.content, rank)
-    return known_indexes, told
+    return known_indexes, keys

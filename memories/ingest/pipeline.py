@@ -190,8 +190,8 @@ def _ceiling(principal: Principal, draft: Draft) -> SourceClass:
 
 def source_of(principal: Principal, draft: Draft) -> str:
     """Return the source that a draft has by this principal. A user's attested words need no ceiling of the key's."""
-    asked = SourceClass.USER_EXPLICIT if _is_attested(principal, draft) else draft.source
-    return asked or lowered_source(source=draft.default_source, ceiling=_ceiling(principal, draft))
+    source_class = SourceClass.USER_EXPLICIT if _is_attested(principal, draft) else draft.source
+    return source_class or lowered_source(source=draft.default_source, ceiling=_ceiling(principal, draft))
 
 
 def _provenance(principal: Principal, draft: Draft, ancestors: Sequence[Fragment]) -> dict[str, Any]:

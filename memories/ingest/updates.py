@@ -175,7 +175,7 @@ def claims_of(row: Fragment) -> list[ClaimDraft]:
 def store_revision(row: Fragment) -> None:
     """The former text and claims, when it is these that change; a trigger keeps what is only text."""
     claims = Claim.objects.within(row.project_id).filter(fragment=row).order_by("position")
-    told = [
+    values = [
         {
             "subject": claim.subject,
             "predicate": claim.predicate,
@@ -184,9 +184,9 @@ def store_revision(row: Fragment) -> None:
         }
         for claim in claims
     ]
-    if not told:
+    if not values:
         return
-    first, *others = told
+    first, *others = values
     Revision.objects.create(
         project_id=row.project_id,
         fragment=row,
@@ -265,10 +265,10 @@ def unarchive(principal: Principal, fragment_id: uuid.UUID, *, now: datetime.dat
         if row.status != Status.ARCHIVED:
             raise History(f"this memory is {row.status}, not archived")
         # What little a compaction left may state nothing any more.
-        said = Archive.objects.within(row.project_id).originals([row]).get(row.id, row.content)
+        original = Archive.objects.within(row.project_id).originals([row]).get(row.id, row.content)
         row.updated_at = now
         readmit(
-            Newcomer(row, None, claims_of(row), certain_claims(said, row.extra)),
+            Newcomer(row, None, claims_of(row), certain_claims(original, row.extra)),
             now=now,
             by_a_person=principal.kind == "person",
             returning=True,

@@ -34,5 +34,5 @@ def keywords(text: str) -> str:
     A text that has none, or is as short, stays as it is.
     """
     found = [word for word in map(str.lower, WORD.findall(text)) if len(word) > SHORT_WORD and word not in STOPWORDS]
-    said = ", ".join(list(dict.fromkeys(found))[:MOST_KEYWORDS])
-    return said if 0 < len(said) < len(text) else text
+    listed = ", ".join(list(dict.fromkeys(found))[:MOST_KEYWORDS])
+    return listed if 0 < len(listed) < len(text) else text

@@ -45,15 +45,15 @@ def create_entities(
     for entity in entities:
         if (key := canonical_key(entity.name)) not in known:
             new.setdefault(key, entity)
-    told = [
+    triples = [
         claim
         for entity in new.values()
         for claim in [
             (entity.name, TYPE, entity.entityType),
-            *((entity.name, OBSERVATION, said) for said in entity.observations),
+            *((entity.name, OBSERVATION, observation) for observation in entity.observations),
         ]
     ]
-    kept = _store_claims(caller, place, told, source)
+    kept = _store_claims(caller, place, triples, source)
     return {"entities": [entity.model_dump() for entity in new.values()], **_waiting(kept)}
 
 
@@ -61,8 +61,8 @@ def create_relations(
     caller: Caller, relations: list[RelationWords], namespace: Place = None, source: Source = None
 ) -> dict[str, Any]:
     """Creates relations between entities; those that exist already are left as they are."""
-    told = [(relation.source, relation.relationType, relation.to) for relation in relations]
-    kept = _store_claims(caller, caller.place(namespace), told, source)
+    triples = [(relation.source, relation.relationType, relation.to) for relation in relations]
+    kept = _store_claims(caller, caller.place(namespace), triples, source)
     new = [relation for relation, admission in zip(relations, kept, strict=True) if _is_active(admission)]
     return {"relations": [relation.model_dump(by_alias=True) for relation in new], **_waiting(kept)}
 
@@ -75,13 +75,17 @@ def add_observations(
     known = _known(caller, place, [addition.entityName for addition in observations])
     if missing := [one.entityName for one in observations if canonical_key(one.entityName) not in known]:
         raise ValidationError({"entityName": [f"There is no entity named {', '.join(missing)}."]})
-    told = [(addition.entityName, OBSERVATION, said) for addition in observations for said in addition.contents]
-    kept = _store_claims(caller, place, told, source)
+    triples = [
+        (addition.entityName, OBSERVATION, observation)
+        for addition in observations
+        for observation in addition.contents
+    ]
+    kept = _store_claims(caller, place, triples, source)
     rest = iter(kept)
     results = [
         {
             "entityName": addition.entityName,
-            "addedObservations": [said for said in addition.contents if _is_active(next(rest))],
+            "addedObservations": [observation for observation in addition.contents if _is_active(next(rest))],
         }
         for addition in observations
     ]
@@ -102,7 +106,11 @@ def delete_entities(
 
 def delete_observations(caller: Caller, deletions: list[Deletions], namespace: Place = None) -> dict[str, Any]:
     """Archives observations of entities."""
-    unwanted = {(canonical_key(one.entityName), canonical_key(said)) for one in deletions for said in one.observations}
+    unwanted = {
+        (canonical_key(one.entityName), canonical_key(observation))
+        for one in deletions
+        for observation in one.observations
+    }
     found = _claims(caller, caller.place(namespace), subjects=[one.entityName for one in deletions])
     observations = [one for one in found if one.predicate == OBSERVATION]
     keyed = [one for one in observations if (canonical_key(one.subject), canonical_key(one.value)) in unwanted]
@@ -132,8 +140,10 @@ def search_nodes(caller: Caller, query: str, namespace: Place = None, top_k: Mos
     hits = search(caller.principal, wanted, now=timezone.now()).hits
     here = [hit.fragment for hit in hits if hit.fragment.namespace.name == place]
     with access.enter(caller.principal, why="graph"):
-        said = Claim.objects.by_fragment(caller.principal.project_id, [fragment.id for fragment in here])
-    return _open_entities(caller, place, [claim.subject for fragment in here for claim in said.get(fragment.id, ())])
+        claims_by_fragment = Claim.objects.by_fragment(caller.principal.project_id, [fragment.id for fragment in here])
+    return _open_entities(
+        caller, place, [claim.subject for fragment in here for claim in claims_by_fragment.get(fragment.id, ())]
+    )
 
 
 def open_nodes(caller: Caller, names: Names, namespace: Place = None) -> dict[str, Any]:
@@ -172,8 +182,8 @@ def _claims(
 
 
 def _any_of(values: Sequence[str]) -> Exists:
-    said = reduce(or_, (Q(value__iexact=value) for value in values))
-    return Exists(Claim.objects.filter(said, project=OuterRef("project"), fragment=OuterRef("id")))
+    matches = reduce(or_, (Q(value__iexact=value) for value in values))
+    return Exists(Claim.objects.filter(matches, project=OuterRef("project"), fragment=OuterRef("id")))
 
 
 def _has_any(one: Believed, values: Sequence[str]) -> bool:
@@ -217,11 +227,13 @@ def _waiting(kept: Sequence[Admission | None]) -> dict[str, Any]:
 def _unclaim(caller: Caller, one: Believed) -> None:
     """Archives a claim's memory; of one that claims more only this claim goes. Raises NotPermitted."""
     with access.enter(caller.principal, why="graph"):
-        said = Claim.objects.by_fragment(caller.principal.project_id, [one.fragment_id]).get(one.fragment_id, [])
-    if len(said) < 2:
+        claims_by_fragment = Claim.objects.by_fragment(caller.principal.project_id, [one.fragment_id]).get(
+            one.fragment_id, []
+        )
+    if len(claims_by_fragment) < 2:
         ingest.updates.archive(caller.principal, one.fragment_id, now=timezone.now())
         return
-    kept = [ClaimDraft.of(claim) for claim in said if claim.id != one.id]
+    kept = [ClaimDraft.of(claim) for claim in claims_by_fragment if claim.id != one.id]
     ingest.updates.revise(
         caller.principal, one.fragment_id, changes={"claims": kept}, revision=None, now=timezone.now()
     )

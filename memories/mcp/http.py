@@ -53,8 +53,8 @@ class Door:
             found = await caller(headers, now=timezone.now())
             if isinstance(found, Caller):
                 # Read first: the manager would answer for a caller who is too slow.
-                told = _told_again(await _body(receive), receive)
-                await self._manager.handle_request({**scope, CALLER: found}, told, send)
+                replayed = _told_again(await _body(receive), receive)
+                await self._manager.handle_request({**scope, CALLER: found}, replayed, send)
                 return
             refusal = found
         await _answer(refusal, send)

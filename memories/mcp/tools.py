@@ -65,10 +65,10 @@ def retain(
     event_at: Annotated[str | None, Field(description="When it happened: ISO 8601 with an offset.")] = None,
 ) -> dict[str, Any]:
     """Remembers one fact. A contradiction of a stronger source is quarantined and answers its pending conflicts."""
-    told = {"claim": claim, "claims": claims, "extract_claim": extract_claim}
-    said = request_body(content=content, type=type, tags=tags, event_at=event_at, **told)
+    values = {"claim": claim, "claims": claims, "extract_claim": extract_claim}
+    body = request_body(content=content, type=type, tags=tags, event_at=event_at, **values)
     provenance = {"provenance": {"source": source}} if source else {}
-    draft = draft_of(validated(FragmentInput, {**said, **provenance, "namespace": caller.place(namespace)}))
+    draft = draft_of(validated(FragmentInput, {**body, **provenance, "namespace": caller.place(namespace)}))
     admissions = ingest.store(caller.principal, ingest.prepare([draft]), now=timezone.now())
     with access.enter(caller.principal, why="answer"):
         (shown,) = stored_answers(caller.principal, admissions)
@@ -82,10 +82,10 @@ def retain_conversation(
     conversation_id: Annotated[str | None, Field(description="The same for all parts of a conversation.")] = None,
 ) -> dict[str, Any]:
     """Remembers what is worth it of a conversation, and says what was skipped and why."""
-    said = request_body(
+    body = request_body(
         messages=[request_body(**message.model_dump()) for message in messages], conversation_id=conversation_id
     )
-    values = validated(IngestInput, {**said, "namespace": caller.place(namespace)})
+    values = validated(IngestInput, {**body, "namespace": caller.place(namespace)})
     found = ingest.messages.ingest(
         caller.principal, messages_of(values), namespace=values["namespace"], now=timezone.now()
     )
@@ -206,9 +206,11 @@ def list_claims(
     """What is believed of a subject or a predicate, newest first."""
     body = request_body(subject=subject, predicate=predicate, as_of=as_of, known_at=known_at)
     query = validated(ClaimsQuery, {**body, "namespace": caller.place(namespace)})
-    asked = {name: query[name] for name in ("namespace", "subject", "predicate", "as_of", "known_at") if name in query}
+    conditions = {
+        name: query[name] for name in ("namespace", "subject", "predicate", "as_of", "known_at") if name in query
+    }
     with access.enter(caller.principal, why="claims"):
-        rows = claims(caller.principal, BeliefQuery(**asked), now=timezone.now())
+        rows = claims(caller.principal, BeliefQuery(**conditions), now=timezone.now())
         found = believed_claims(caller.principal, list(rows.order_by("-created_at", "-id")[:limit]))[:limit]
         return {"claims": list(BelievedAnswer(found, many=True).data)}
 

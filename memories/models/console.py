@@ -69,8 +69,8 @@ class SavedViewQuerySet(TenantQuerySet):
     def keep(self, project_id: uuid.UUID, owner_id: uuid.UUID, *, name: str, query: str) -> None:
         """Keep a person's view under a name, which had another state before or none; the newest fifty stay."""
         self.update_or_create(project_id=project_id, owner_id=owner_id, name=name, defaults={"query": query})
-        mine = self.filter(project_id=project_id, owner_id=owner_id).order_by("-created_at", "-id")
-        self.filter(id__in=list(mine.values_list("id", flat=True)[VIEWS:])).delete()
+        views = self.filter(project_id=project_id, owner_id=owner_id).order_by("-created_at", "-id")
+        self.filter(id__in=list(views.values_list("id", flat=True)[VIEWS:])).delete()
 
     def take(self, view_id: uuid.UUID, *, owner_id: uuid.UUID) -> "SavedView | None":
         """Delete one of a person's own, and return what it was; None where there is none."""

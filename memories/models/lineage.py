@@ -95,8 +95,8 @@ def quoting(
     Or one that is barred itself, or a digest that does. What is `coming` along and not barred was not forgotten.
     """
     gone = set(barred)
-    if asked := {i for lineage in lineages.values() for i in lineage} - coming:
-        gone |= {i for (i,) in fetch(FORGOTTEN, {"project": project_id, "place": place, "ids": list(asked)})}
+    if quoted := {i for lineage in lineages.values() for i in lineage} - coming:
+        gone |= {i for (i,) in fetch(FORGOTTEN, {"project": project_id, "place": place, "ids": list(quoted)})}
     found: set[uuid.UUID] = set()
     while more := {i for i, lineage in lineages.items() if i not in found and not gone.isdisjoint(lineage)}:
         found |= more

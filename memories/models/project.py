@@ -94,8 +94,8 @@ class AccountEvent(models.Model):
     @property
     def powers(self) -> str:
         """What the account may do in the installation, and whether its name or password is new."""
-        told = [name for name in ("superuser", "staff") if getattr(self, f"is_{name}")]
-        return ", ".join([*told, "active" if self.is_active else "off", *["credentials"] * self.credentials_changed])
+        names = [name for name in ("superuser", "staff") if getattr(self, f"is_{name}")]
+        return ", ".join([*names, "active" if self.is_active else "off", *["credentials"] * self.credentials_changed])
 
 
 class Owner(TenantModel):

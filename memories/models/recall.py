@@ -115,8 +115,8 @@ class RecallRunQuerySet(TenantQuerySet):
     def keep(self, project_id: uuid.UUID, **values: Any) -> "RecallRun":
         """Return a new run; the newest of a project stay."""
         made: RecallRun = self.create(project_id=project_id, **values)
-        mine = self.within(project_id).order_by("-created_at", "-id").values_list("id", flat=True)
-        self.within(project_id).filter(id__in=list(mine[MOST_RUNS : MOST_RUNS + 50])).delete()
+        runs = self.within(project_id).order_by("-created_at", "-id").values_list("id", flat=True)
+        self.within(project_id).filter(id__in=list(runs[MOST_RUNS : MOST_RUNS + 50])).delete()
         return made
 
 

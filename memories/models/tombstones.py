@@ -39,8 +39,8 @@ REASONS = {
 def _lineage_of(row: Mapping[str, Any]) -> list[uuid.UUID]:
     """Return the memories whose words a digest holds, by its row in a copy; that of a bundle may hold anything."""
     found = []
-    for told in (row.get("parents"), row.get("roots")):
-        for each in told if type(told) is list else ():
+    for ids in (row.get("parents"), row.get("roots")):
+        for each in ids if type(ids) is list else ():
             with suppress(ValueError):
                 found.append(uuid.UUID(str(each)))
     return found

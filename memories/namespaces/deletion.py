@@ -127,19 +127,19 @@ def project_size(project: Project) -> int:
 
 def _emptied(principal: Principal, here: Q, progress: Progress, *, stage: str, done: int) -> Iterator[int]:
     """Delete a namespace's memories, so many in each transaction; yields how many are gone."""
-    mine = principal.project_id
+    project_id = principal.project_id
     while True:
         with access.enter(principal, why="delete namespace"):
-            rows = Fragment.objects.within(mine).filter(here)
+            rows = Fragment.objects.within(project_id).filter(here)
             ids = list(rows.order_by("id").values_list("id", flat=True)[:BATCH])
             if not ids:
-                tombstones = Tombstone.objects.within(mine).filter(here)
+                tombstones = Tombstone.objects.within(project_id).filter(here)
                 gone = list(tombstones.values_list("original_id", flat=True))
-                RepeatedRequest.objects.within(mine).filter(fragment_ids__overlap=gone).delete()
+                RepeatedRequest.objects.within(project_id).filter(fragment_ids__overlap=gone).delete()
                 return
-            RepeatedRequest.objects.within(mine).filter(fragment_ids__overlap=ids).delete()
-            Archive.objects.within(mine).filter(fragment_id__in=ids).delete()
-            execute("DELETE FROM memories_fragment WHERE project_id = %s AND id = ANY (%s)", [mine, ids])
+            RepeatedRequest.objects.within(project_id).filter(fragment_ids__overlap=ids).delete()
+            Archive.objects.within(project_id).filter(fragment_id__in=ids).delete()
+            execute("DELETE FROM memories_fragment WHERE project_id = %s AND id = ANY (%s)", [project_id, ids])
             done += len(ids)
             progress.save(stage=stage[:64], done=done, total=None, cursor=done)
             failpoints.reach("branches.deleting")

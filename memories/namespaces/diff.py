@@ -131,18 +131,18 @@ def compare_namespaces(way: CopyRoute) -> Lineup:
             execute(f"ANALYZE branch_{side}", [])
         execute(PAIRS, [])
         execute("CREATE UNIQUE INDEX ON branch_pairs (mine); ANALYZE branch_pairs", [])
-        found = Lineup([mine for (mine,) in fetch(EDITED, [])], [], [], [], {})
-        barred = {mine for (mine,) in fetch(BARRED, way.values)}
+        found = Lineup([own for (own,) in fetch(EDITED, [])], [], [], [], {})
+        barred = {own for (own,) in fetch(BARRED, way.values)}
         alone = fetch(ALONE, way.values)
-    here = {mine for mine, *_ in alone}
-    barred = (barred & here) | {mine for mine, _, forgotten, _ in alone if forgotten}
+    here = {own for own, *_ in alone}
+    barred = (barred & here) | {own for own, _, forgotten, _ in alone if forgotten}
     digests = {i: lineage for i, lineage in lineages_in(way.source.project_id, way.source.id).items() if i in here}
     barred |= quoting(way.source.project_id, way.target.id, digests, barred=barred)
-    for mine, status, _, evicted in alone:
-        if mine in barred or evicted:
-            (found.forgotten if mine in barred else found.evicted).append(mine)
+    for own, status, _, evicted in alone:
+        if own in barred or evicted:
+            (found.forgotten if own in barred else found.evicted).append(own)
         else:
-            (found.coming if status in (*STANDING, "quarantined") else found.history).append(mine)
+            (found.coming if status in (*STANDING, "quarantined") else found.history).append(own)
     found.counterparts = dict(fetch("SELECT mine, theirs FROM branch_pairs", []))
     return found
 
@@ -152,8 +152,8 @@ def rivals_of(
 ) -> dict[uuid.UUID, list[BranchRival]]:
     """Return who stands in the target for the same memory or source, by the id of the one that comes."""
     found: dict[uuid.UUID, list[BranchRival]] = defaultdict(list)
-    for mine, *rival in fetch(RIVALS, {**way.values, "ids": list(ids), "now": now, "standing": list(STANDING)}):
-        found[mine].append(BranchRival(*rival))
+    for own, *rival in fetch(RIVALS, {**way.values, "ids": list(ids), "now": now, "standing": list(STANDING)}):
+        found[own].append(BranchRival(*rival))
     return found
 
 

@@ -71,11 +71,11 @@ def fork(principal: Principal, operation: Operation, progress: Progress) -> dict
         total = Fragment.objects.within(source.project_id).filter(with_users(source)).count()
         progress.save(stage="copy", done=0, total=total)
     with progress.alive(), access.enter(principal, why="fork"):
-        told = copy_namespace(source, operation.options["target"])
-        progress.save(stage="copied", done=told["copied"], total=told["copied"], cursor=told)
+        report = copy_namespace(source, operation.options["target"])
+        progress.save(stage="copied", done=report["copied"], total=report["copied"], cursor=report)
         failpoints.reach("branches.forked")
     failpoints.reach("branches.fork.committed")
-    return told
+    return report
 
 
 def copy_namespace(source: Namespace, name: str) -> dict[str, Any]:

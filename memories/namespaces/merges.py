@@ -133,12 +133,12 @@ def _combine_reports(one: dict[str, Any], other: dict[str, Any]) -> dict[str, An
         return other
 
     def both(name: str) -> Any:
-        mine, theirs = one[name], other[name]
-        if isinstance(mine, list):
-            return [*mine, *theirs][:MOST_NAMED]
+        counts, theirs = one[name], other[name]
+        if isinstance(counts, list):
+            return [*counts, *theirs][:MOST_NAMED]
         if name in ADDED:
-            return {key: mine.get(key, 0) + theirs.get(key, 0) for key in {**mine, **theirs}}
-        return {**mine, **theirs} if isinstance(mine, dict) else mine
+            return {key: counts.get(key, 0) + theirs.get(key, 0) for key in {**counts, **theirs}}
+        return {**counts, **theirs} if isinstance(counts, dict) else counts
 
     return {name: both(name) for name in one}
 

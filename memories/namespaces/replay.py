@@ -71,8 +71,8 @@ def replay(
 
 def _in_order(way: CopyRoute, ids: Sequence[uuid.UUID], changed: set[uuid.UUID]) -> list[uuid.UUID]:
     rows = Fragment.objects.within(way.source.project_id).filter(id__in=ids)
-    told = rows.values_list("id", "created_at", "updated_at")
-    return [i for _, i in sorted((updated if i in changed else created, i) for i, created, updated in told)]
+    rows_in_order = rows.values_list("id", "created_at", "updated_at")
+    return [i for _, i in sorted((updated if i in changed else created, i) for i, created, updated in rows_in_order)]
 
 
 def _best_of_each_source(
@@ -134,12 +134,12 @@ def _batch(
 
 def _barred(way: CopyRoute, rows: Iterable[Fragment], under: Mapping[str, Fragment]) -> set[uuid.UUID]:
     """Which of these say what the target forgot; under a key they would say it with no more authority than it has."""
-    said = [(row, text) for row in rows for text in (row.content, *row.procedure)]
+    row_texts = [(row, text) for row in rows for text in (row.content, *row.procedure)]
     texts = [
         (way.target.id, text, min(row.authority, under[row.key].authority if row.key in under else row.authority))
-        for row, text in said
+        for row, text in row_texts
     ]
-    return {said[n][0].id for n in find_forgotten_texts(way.source.project_id, texts)}
+    return {row_texts[n][0].id for n in find_forgotten_texts(way.source.project_id, texts)}
 
 
 def _under_their_keys(way: CopyRoute, rows: Iterable[Fragment]) -> dict[str, Fragment]:

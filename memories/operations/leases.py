@@ -95,13 +95,13 @@ def claim(principal: Principal, operation_id: uuid.UUID, *, now: datetime.dateti
 def renew_lease(principal: Principal, operation: Operation, *, now: datetime.datetime, **values: Any) -> None:
     """Write values while the lease is ours and renews it. Raise LeaseLost."""
     with access.enter(principal, why="progress"):
-        mine = Operation.objects.within(principal.project_id).filter(
+        rows = Operation.objects.within(principal.project_id).filter(
             id=operation.id, fence=operation.fence, state=OperationState.RUNNING
         )
         stage = values.get("stage")
         if stage and stage != operation.stage and len(operation.stages) < MOST_STAGES:
             values["stages"] = [*operation.stages, [stage, now.isoformat()]]
-        if not mine.update(heartbeat_at=now, lease_until=now + lease(), **values):
+        if not rows.update(heartbeat_at=now, lease_until=now + lease(), **values):
             raise LeaseLost(str(operation.id))
         if stage:
             operation.stage, operation.stages = stage, values.get("stages", operation.stages)

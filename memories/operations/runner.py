@@ -70,14 +70,14 @@ class Progress:
             thread.join()
 
     def _renew(self, over: threading.Event) -> None:
-        waited, told = 0.0, self._noted
+        waited, state = 0.0, self._noted
         while not over.wait(NOTED_EVERY):
             waited += NOTED_EVERY
-            if waited < lease().total_seconds() / 3 and told is self._noted:
+            if waited < lease().total_seconds() / 3 and state is self._noted:
                 continue
-            waited, told = 0.0, self._noted
+            waited, state = 0.0, self._noted
             try:
-                renew_lease(self.principal, self.operation, now=timezone.now(), **told)
+                renew_lease(self.principal, self.operation, now=timezone.now(), **state)
                 self._cancelled = self._is_to_end()
             except LeaseLost:
                 return  # whoever saves next hears of it

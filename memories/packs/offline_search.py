@@ -41,10 +41,10 @@ def search(path: Path, query: str, *, limit: int = 10) -> list[PackHit]:
 
 def _by_words(file: apsw.Connection, query: str) -> dict[int, float]:
     """BM25 of any of the words, the best 1; FTS5 gives it negative."""
-    asked = " OR ".join(f'"{word}"' for word in TOKEN.findall(query))
-    if not asked:
+    terms = " OR ".join(f'"{word}"' for word in TOKEN.findall(query))
+    if not terms:
         return {}
-    rows = file.execute("SELECT rowid, -rank FROM words WHERE words MATCH ? ORDER BY rank LIMIT ?", (asked, POOL))
+    rows = file.execute("SELECT rowid, -rank FROM words WHERE words MATCH ? ORDER BY rank LIMIT ?", (terms, POOL))
     return _of_best({int(number): max(0.0, float(score)) for number, score in rows})
 
 
@@ -64,8 +64,8 @@ def _of_best(scores: dict[int, float]) -> dict[int, float]:
 
 
 def _search_file(file: apsw.Connection, number: int, words: float, meaning: float) -> PackHit:
-    asked = "SELECT id, type, content, created_at FROM memories WHERE number = ?"
-    row = next(iter(file.execute(asked, (number,))), None)
+    query_sql = "SELECT id, type, content, created_at FROM memories WHERE number = ?"
+    row = next(iter(file.execute(query_sql, (number,))), None)
     if row is None:
         raise BadPack("The pack's words name a memory that is not in it.")
     which, kind, content, created_at = map(str, row)

@@ -65,8 +65,8 @@ def write(principal: Principal, operation: Operation, progress: Progress) -> dic
             backups.delete(principal, row.id)
     with access.enter(principal, why="pack"):
         progress.save(stage="packed", done=number, total=number, cursor={"upto": str(row.upto)})
-    told = {"pack_id": str(operation.id), "namespace": namespace.name, "memories": number}
-    return {**told, "size": size, "sha256": digest, "encrypted": bool(recipients)}
+    values = {"pack_id": str(operation.id), "namespace": namespace.name, "memories": number}
+    return {**values, "size": size, "sha256": digest, "encrypted": bool(recipients)}
 
 
 @contextmanager
@@ -95,10 +95,10 @@ def fill(
     pack = create_file(path, dim=model.dim)
     number = 0
     with pack:
-        for told in backups.bundle.records_of(bundle, now=now):
-            if told["kind"] == "fragment" and told["row"]["status"] == Status.ACTIVE:
+        for record in backups.bundle.records_of(bundle, now=now):
+            if record["kind"] == "fragment" and record["row"]["status"] == Status.ACTIVE:
                 number += 1
-                _insert_memory(pack, number, told, model=model)
+                _insert_memory(pack, number, record, model=model)
                 if number % STEP == 0:
                     progress.save(stage="pack", done=number, total=None)
         bundle.seek(0)

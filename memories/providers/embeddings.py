@@ -95,11 +95,11 @@ def embed_queries(texts: Sequence[str], *, model: EmbeddingModel) -> list[Any]:
     if not unknown:
         return vectors
     _give_back()
-    asked = [texts[n] for n in unknown]
+    missing = [texts[n] for n in unknown]
     try:
-        found = _called(lambda embedder: embedder.embed_queries(asked), model, texts=len(asked))
+        found = _called(lambda embedder: embedder.embed_queries(missing), model, texts=len(missing))
     except EmbeddingFailed as error:
-        _report(error, model, texts=len(asked))
+        _report(error, model, texts=len(missing))
         return [None] * len(texts)
     for n, vector in zip(unknown, map(np.copy, found), strict=True):
         vector.setflags(write=False)

@@ -59,9 +59,9 @@ class Endpoint:
         return vectors
 
     def _request(self, texts: list[str], patience: float | None) -> Vectors:
-        asked = {"model": self.name, "input": texts, "encoding_format": "float"}
+        body = {"model": self.name, "input": texts, "encoding_format": "float"}
         try:
-            answer = self._connected().post("/embeddings", asked, patience=patience)
+            answer = self._connected().post("/embeddings", body, patience=patience)
         except Unanswered as error:
             kind = TextsRefused if error.status in TEXTS_AT_FAULT else EmbeddingFailed
             raise kind(str(error)) from error

@@ -68,18 +68,18 @@ class EndpointHandler(FakeHandler):
 
     def do_POST(self) -> None:
         """Answer according to the mode."""
-        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.server.requests.append(asked)
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.server.requests.append(body)
         self.server.keys.append(self.headers["Authorization"])
         mode = self.server.mode
         if self.path != "/v1/embeddings":
             self._send(404, b"{}")
-        elif mode == "picky" and any(POISON in text for text in asked["input"]):
+        elif mode == "picky" and any(POISON in text for text in body["input"]):
             self._send(400, b'{"error": "this text is not taken"}')
         elif mode in STATUS:
-            self._send(STATUS[mode], json.dumps({"error": f"secret detail of {asked['input']}"}).encode())
+            self._send(STATUS[mode], json.dumps({"error": f"secret detail of {body['input']}"}).encode())
         else:
-            getattr(self, f"_{mode}", self._right)(asked["input"])
+            getattr(self, f"_{mode}", self._right)(body["input"])
 
     def _right(self, texts: list[str]) -> None:
         vectors = self.server.embedder.embed(texts)

@@ -77,19 +77,19 @@ class SidecarHandler(FakeHandler):
 
     def do_POST(self) -> None:
         """Answer according to the mode."""
-        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.server.requests.append(asked)
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.server.requests.append(body)
         self.server.keys.append(self.headers["Authorization"])
         word, other = self.server.except_for or ("", "")
-        mode = other if word and word in _prompt(asked) else self.server.mode
+        mode = other if word and word in _prompt(body) else self.server.mode
         if self.path not in ("/v1/chat/completions", "/api/generate"):
             self._send(404, {})
         elif mode in STATUS:
-            self._send(STATUS[mode], {"error": f"secret detail of {asked}"})
+            self._send(STATUS[mode], {"error": f"secret detail of {body}"})
         elif mode in TEXTS:
             self._say(TEXTS[mode])
         else:
-            getattr(self, f"_{mode}")(_prompt(asked))
+            getattr(self, f"_{mode}")(_prompt(body))
 
     def _right(self, prompt: str) -> None:
         self._say(json.dumps(answer(json.loads(prompt))))

@@ -47,9 +47,9 @@ def event(delta: dict[str, Any], *, finish: str | None = None) -> bytes:
 def events(text: str) -> list[bytes]:
     """Return the text word by word, with [DONE] at the end."""
     words = text.split(" ")
-    said = [word + (" " if number < len(words) else "") for number, word in enumerate(words, start=1)]
+    pieces = [word + (" " if number < len(words) else "") for number, word in enumerate(words, start=1)]
     opening = event({"role": "assistant", "content": ""})
-    return [opening, *(event({"content": word}) for word in said), event({}, finish="stop"), DONE]
+    return [opening, *(event({"content": word}) for word in pieces), event({}, finish="stop"), DONE]
 
 
 def tool_events() -> list[bytes]:

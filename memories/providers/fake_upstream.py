@@ -68,11 +68,11 @@ class UpstreamHandler(FakeHandler):
 
     def do_POST(self) -> None:
         """Answer according to the mode."""
-        asked = self._read_request()
+        request = self._read_request()
         if self.path.partition("?")[0] != "/v1/chat/completions":
-            self._elsewhere(asked)
+            self._elsewhere(request)
             return
-        body = asked.json
+        body = request.json
         mode = body["model"] if body.get("model") in MODES else self.server.mode
         if mode in STATUS:
             error = {"message": f"the upstream is {mode}", "type": "fake", "param": None, "code": mode}
@@ -102,10 +102,10 @@ class UpstreamHandler(FakeHandler):
         self._send(418 if "teapot" in self.path else 200, json.dumps(reply).encode(), hostile)
 
     def _read_request(self) -> UpstreamRequest:
-        asked = UpstreamRequest(self.command, self.path, dict(self.headers.items()), self._body())
+        request = UpstreamRequest(self.command, self.path, dict(self.headers.items()), self._body())
         if self.server.asked is not None:
-            self.server.asked.append(asked)
-        return asked
+            self.server.asked.append(request)
+        return request
 
     def _body(self) -> bytes:
         if self.headers.get("Transfer-Encoding") != "chunked":

@@ -41,8 +41,8 @@ class FakeReranker:
 
     def scores(self, query: str, texts: Sequence[str]) -> list[float]:
         """See Reranker."""
-        asked = set(WORD.findall(query.lower()))
-        return [len(asked & set(WORD.findall(text.lower()))) / (len(asked) or 1) for text in texts]
+        words = set(WORD.findall(query.lower()))
+        return [len(words & set(WORD.findall(text.lower()))) / (len(words) or 1) for text in texts]
 
 
 class EndpointReranker:

@@ -35,8 +35,8 @@ def listener_of(
         if packed or len(body) > MOST:
             metrics.UNCAPTURED.labels("packed" if packed else "too_long").inc()
         else:
-            said = answer_text(body, content_type=content_type)
-            turns.append(prompt.reply(said.text, partial=said.partial))
+            text = answer_text(body, content_type=content_type)
+            turns.append(prompt.reply(text.text, partial=text.partial))
         row = capture(
             principal,
             turns,

@@ -72,11 +72,11 @@ def principal_for(principal: Principal, headers: Mapping[str, str], body: Mappin
 def options_of(principal: Principal, headers: Mapping[str, str]) -> MemoryOptions:
     """The wish of a request. What was not asked for happens as far as the grant reaches; what was asked for and is not
     granted is refused. Raise Refused, NotFound, NotPermitted."""
-    asked = _mode(headers)
+    recall_mode = _mode(headers)
     session = headers.get(SESSION, "").strip()
     if len(session) > SESSION_LIMIT:
         raise ProxyRefused(400, "invalid_session", f"{SESSION} has at most {SESSION_LIMIT} characters.", param=SESSION)
-    mode = Mode(asked or Mode.FULL)
+    mode = Mode(recall_mode or Mode.FULL)
     namespace = headers.get(NAMESPACE, "").strip() or only_namespace(principal)
     top_k, wide, floor = _top_k(headers), _wide(headers), _floor(headers)
     reads_whole_project(principal, wanted=wide)
@@ -86,7 +86,7 @@ def options_of(principal: Principal, headers: Mapping[str, str]) -> MemoryOption
     if not FORM.fullmatch(namespace) or not principal.covers_reading(namespace):
         raise NotFound(f"namespace {namespace}")
     recall, capture = mode in (Mode.FULL, Mode.RECALL), mode in (Mode.FULL, Mode.CAPTURE)
-    if asked:
+    if recall_mode:
         _require(principal, namespace, recall=recall, capture=capture)
     may_capture = principal.covers(principal.scope(namespace)) and Verb.WRITE in principal.verbs
     why_not = "capture_only" if not recall else "" if Verb.READ in principal.verbs else "not_permitted"
@@ -94,35 +94,35 @@ def options_of(principal: Principal, headers: Mapping[str, str]) -> MemoryOption
 
 
 def _mode(headers: Mapping[str, str]) -> str:
-    asked = headers.get(MODE, "").strip().lower()
-    if asked not in ("", *Mode):
+    value = headers.get(MODE, "").strip().lower()
+    if value not in ("", *Mode):
         raise ProxyRefused(400, "invalid_mode", f"{MODE} is one of {', '.join(Mode)}.", param=MODE)
-    return asked
+    return value
 
 
 def _top_k(headers: Mapping[str, str]) -> int | None:
-    asked = headers.get(TOP_K, "").strip()
-    if not asked:
+    value = headers.get(TOP_K, "").strip()
+    if not value:
         return None
-    if asked.isascii() and asked.isdigit() and len(asked) <= len(str(MOST)) and 1 <= int(asked) <= MOST:
-        return int(asked)
+    if value.isascii() and value.isdigit() and len(value) <= len(str(MOST)) and 1 <= int(value) <= MOST:
+        return int(value)
     raise ProxyRefused(400, "invalid_top_k", f"{TOP_K} is a whole number from 1 to {MOST}.", param=TOP_K)
 
 
 def _floor(headers: Mapping[str, str]) -> float | None:
-    asked = headers.get(FLOOR, "").strip().lower()
-    if asked in ("", "auto"):
+    value = headers.get(FLOOR, "").strip().lower()
+    if value in ("", "auto"):
         return None
-    if DECIMAL.fullmatch(asked) and float(asked) <= 1:
-        return float(asked)
+    if DECIMAL.fullmatch(value) and float(value) <= 1:
+        return float(value)
     raise ProxyRefused(400, "invalid_floor", f"{FLOOR} is auto, or a number from 0 to 1.", param=FLOOR)
 
 
 def _wide(headers: Mapping[str, str]) -> bool | None:
-    asked = headers.get(WIDE, "").strip().lower()
-    if asked not in ("", "true", "false"):
+    value = headers.get(WIDE, "").strip().lower()
+    if value not in ("", "true", "false"):
         raise ProxyRefused(400, "invalid_project_wide", f"{WIDE} is true or false.", param=WIDE)
-    return asked == "true" if asked else None
+    return value == "true" if value else None
 
 
 def _require(principal: Principal, namespace: str, *, recall: bool, capture: bool) -> None:

@@ -83,9 +83,9 @@ class Relay:
             asyncio.run_coroutine_threadsafe(self.end(), self.loop)
 
 
-def _write(listener: Listener, heard: bytes) -> None:
+def _write(listener: Listener, received: bytes) -> None:
     try:
-        listener(heard)
+        listener(received)
     except Exception as error:
         log.exception("chat_not_captured", error=type(error).__name__)
     finally:

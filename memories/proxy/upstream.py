@@ -83,11 +83,11 @@ def require_path(principal: Principal, method: str, path: str) -> None:
     All tenants share the operator's account there: what only computes passes, what reads or changes something kept in
     the account takes a grant, and a change the verb write.
     """
-    asked = f"{method} {path.strip('/')}"
-    if any(fnmatchcase(asked, pattern) for pattern in COMMON):
+    call = f"{method} {path.strip('/')}"
+    if any(fnmatchcase(call, pattern) for pattern in COMMON):
         return
     granted = (pattern if " " in pattern else f"* {pattern}" for pattern in principal.upstream_paths)
-    if not any(fnmatchcase(asked, pattern) for pattern in granted):
+    if not any(fnmatchcase(call, pattern) for pattern in granted):
         raise ProxyRefused(403, "path_not_permitted", "This key may not ask that of the upstream: no grant names it.")
     if method not in READING:
         principal.require(Verb.WRITE)

@@ -60,14 +60,14 @@ async def chat(request: HttpRequest) -> HttpResponseBase:
     """Return a chat completion, with what the memory knows on the question; what is said is captured."""
     now, deadline = timezone.now(), database_deadline()
     principal = await caller_in_time(request.headers.get("Authorization", ""), now=now, deadline=deadline)
-    asked = await asyncio.to_thread(_admitted, principal, request)
-    recalled = await recall(asked.principal, asked.wish, asked.prompt, now=now, deadline=deadline)
+    admitted = await asyncio.to_thread(_admitted, principal, request)
+    recalled = await recall(admitted.principal, admitted.wish, admitted.prompt, now=now, deadline=deadline)
     metrics.PROXIED.labels("chat").inc()
     answer = await upstream.ask(request, CHAT, recalled.body)
     listener = listener_of(
-        asked.principal,
-        asked.wish,
-        asked.prompt,
+        admitted.principal,
+        admitted.wish,
+        admitted.prompt,
         recalled,
         status=answer.status_code,
         content_type=answer.headers.get("Content-Type", ""),

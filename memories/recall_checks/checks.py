@@ -67,8 +67,8 @@ def checks_of(principal: Principal, namespace: str | None = None) -> RecallCheck
 def runs_of(principal: Principal) -> RecallRunQuerySet:
     """Return the runs over what somebody reads; of several namespaces for who covers all. Inside `access.enter`."""
     rows: RecallRunQuerySet = RecallRun.objects.within(principal.project_id).select_related("namespace")
-    mine = rows.filter(namespace__in=access.readable_scopes(principal))
-    return mine | rows.filter(namespace=None) if principal.covers_all and principal.user is None else mine
+    runs = rows.filter(namespace__in=access.readable_scopes(principal))
+    return runs | rows.filter(namespace=None) if principal.covers_all and principal.user is None else runs
 
 
 def keep(

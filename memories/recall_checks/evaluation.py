@@ -54,14 +54,14 @@ class Judge:
         )
         return retrieval.prepare_question(self.principal, question, now=self.now, model=self.model)
 
-    def places(self, asked: Sequence[AskedCheck]) -> Places:
+    def places(self, checks: Sequence[AskedCheck]) -> Places:
         """Return where each finds what it expects, as the open transaction has it, or as it is committed."""
         with access.enter(self.principal, why="recall checks"):
-            return {each.check.id: self._place(each) for each in asked}
+            return {each.check.id: self._place(each) for each in checks}
 
-    def _place(self, asked: AskedCheck) -> int | None:
-        results = retrieval.answer(self.principal, asked.question, now=self.now)
-        fits = self._fitting(asked.check, results)
+    def _place(self, check: AskedCheck) -> int | None:
+        results = retrieval.answer(self.principal, check.question, now=self.now)
+        fits = self._fitting(check.check, results)
         return next((n for n, which in enumerate(results.ids, start=1) if which in fits), None)
 
     def _fitting(self, check: RecallCheck, results: Results) -> set[uuid.UUID]:

@@ -78,8 +78,10 @@ class RecallGuard:
             rows = RecallCheck.objects.within(principal.project_id)
             checks = list(rows.concerning(namespaces, users=asks_users(operation)).in_order())
         judge = Judge.of(principal.project_id, now=now)
-        asked = [each for some in judge.asked(checks) for each in some]
-        return cls(judge, cause, namespace, operation.id if operation else None, asked, judge.places(asked))
+        checks_asked = [each for some in judge.asked(checks) for each in some]
+        return cls(
+            judge, cause, namespace, operation.id if operation else None, checks_asked, judge.places(checks_asked)
+        )
 
     def look(self) -> None:
         """Ask again, as the open transaction has it."""

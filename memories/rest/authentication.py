@@ -45,10 +45,10 @@ def principal_of(request: Request) -> Principal:
 def _about_user(request: Request) -> Principal:
     body = request.data if request.content_type == JSON and request.method not in ("GET", "HEAD") else {}
     body = body if isinstance(body, dict) else {}
-    said = [request.query_params.get("user"), body.get("user")]
+    users = [request.query_params.get("user"), body.get("user")]
     if (header := request.headers.get(USER)) is not None:
-        said.append(decoded_user(header))
-    named = {user for user in said if isinstance(user, str)}
+        users.append(decoded_user(header))
+    named = {user for user in users if isinstance(user, str)}
     everybody = body.get("all_users") is True or request.query_params.get("all_users", "").lower() in ("true", "1")
     try:
         named |= {user for name in _names(request, body) if (user := _user_in(name)) is not None}

@@ -273,5 +273,5 @@ def search_answer(principal: Principal, values: dict[str, Any], *, first: Sequen
         "degraded": results.degraded,
         "nothing_relevant": results.nothing_relevant,
     }
-    told = {"explanation": results.explanation, "expected": results.expected}
-    return answer | {name: value for name, value in told.items() if value is not None}
+    details = {"explanation": results.explanation, "expected": results.expected}
+    return answer | {name: value for name, value in details.items() if value is not None}

@@ -78,8 +78,8 @@ def passing(scopes: Sequence[SearchScope], search: Search) -> Few | None:
     found = _in_times(scopes, search) if filters.times else None
     if found is None and filters.marks:
         marked = "nova_passing(n.root, n.scope, %s::text[], %s::jsonb, %s)"
-        asked = [filters.statuses, json.dumps(filters.marks), FEW]
-        found = _few(scopes, marked, asked, left=filters.ranges, marked=True)
+        params = [filters.statuses, json.dumps(filters.marks), FEW]
+        found = _few(scopes, marked, params, left=filters.ranges, marked=True)
     return found
 
 
@@ -90,8 +90,8 @@ def _in_times(scopes: Sequence[SearchScope], search: Search) -> Few | None:
     here = users if any(scope.whole for scope in scopes) else "namespace_id = n.scope"
     inside = f"""coalesce((SELECT array_agg(id) FROM (SELECT id FROM memories_fragment WHERE project_id = %s
         AND {here} AND status = ANY (%s) AND {condition} LIMIT %s) AS f), '{{}}')"""
-    asked = [scopes[0].project_id, search.filters.statuses, *values, FEW + 1]
-    return _few(scopes, inside, asked, left=search.filters.conditions())
+    params = [scopes[0].project_id, search.filters.statuses, *values, FEW + 1]
+    return _few(scopes, inside, params, left=search.filters.conditions())
 
 
 def _few(scopes: Sequence[SearchScope], source: str, params: list[Any], *, left: Q, marked: bool = False) -> Few | None:
@@ -232,7 +232,7 @@ def _nearest(
     scopes: Sequence[SearchScope], search: Search, *, exact: bool, among: Few | None = None
 ) -> list[tuple[uuid.UUID, float]]:
     """Return the trailing `+ 0` keeps the planner from an approximate index."""
-    reach, told = reached(Embedding, search.reach)
+    reach, times = reached(Embedding, search.reach)
     condition, values = where(Fragment, among.left if among else search.filters.conditions())
     joined = """JOIN memories_fragment ON memories_fragment.project_id = memories_embedding.project_id
         AND memories_fragment.id = memories_embedding.fragment_id"""
@@ -248,7 +248,7 @@ def _nearest(
             AND {reach} {f"AND {condition}" if condition else ""} {picked}
         ORDER BY {distance}{" + 0" if exact else ""} LIMIT %s"""
     few = [among.ids] if among else []
-    params = [search.vector, search.filters.statuses, *told, *values, *few, search.vector, search.most]
+    params = [search.vector, search.filters.statuses, *times, *values, *few, search.vector, search.most]
     return fetch(statement, params)
 
 

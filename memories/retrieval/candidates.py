@@ -156,22 +156,22 @@ TURNS = range(-(2**31), 2**31)  # what a turn's number can be: beside the last o
 def load(scopes: Sequence[SearchScope], ids: Sequence[uuid.UUID], search: Search) -> list[Candidate]:
     """Return what a score is made of, for these fragments; the cosine too, where there is a vector."""
     # As text: adapting each id takes longer than reading it.
-    return _load(scopes, search, among="= ANY (%s::uuid[])", asked=[f"{{{','.join(map(str, ids))}}}"])
+    return _load(scopes, search, among="= ANY (%s::uuid[])", arguments=[f"{{{','.join(map(str, ids))}}}"])
 
 
 def load_claims(scopes: Sequence[SearchScope], keys: Collection[bytes], search: Search) -> list[Candidate]:
     """Return the claims that stand under these keys, whatever the question found; also those that pass no condition."""
     if not keys:
         return []
-    reach, told = reached(Claim, search.reach)
+    reach, times = reached(Claim, search.reach)
     among = f"""IN (SELECT fragment_id FROM memories_claim WHERE project_id = %s AND namespace_id = ANY (%s)
         AND status = 'active' AND key_digest = ANY (%s) AND {reach} ORDER BY authority DESC, fragment_id LIMIT %s)"""
-    asked = [scopes[0].project_id, [scope.id for scope in scopes], list(keys), *told, MOST_CLAIMS]
-    return _load(scopes, search, among=among, asked=asked, conditions=search.filters.conditions())
+    params = [scopes[0].project_id, [scope.id for scope in scopes], list(keys), *times, MOST_CLAIMS]
+    return _load(scopes, search, among=among, arguments=params, conditions=search.filters.conditions())
 
 
 def _load(
-    scopes: Sequence[SearchScope], search: Search, *, among: str, asked: Sequence[Any], conditions: Q | None = None
+    scopes: Sequence[SearchScope], search: Search, *, among: str, arguments: Sequence[Any], conditions: Q | None = None
 ) -> list[Candidate]:
     phrases = search.cues.phrases
     passes, values = where(Fragment, conditions) if conditions else ("", [])
@@ -188,9 +188,9 @@ def _load(
         among=among,
         **AGES,
     )
-    mine = scopes[0].project_id
+    project_id = scopes[0].project_id
     cues = [*(search.cues.period or ("infinity", "infinity")), *([phrases] if phrases else []), search.cues.keys]
-    params = [*[search.now] * len(AGES), *cues, *values, mine, search.vector, mine, mine, *asked]
+    params = [*[search.now] * len(AGES), *cues, *values, project_id, search.vector, project_id, project_id, *arguments]
     return [_candidate(row) for row in fetch(statement, params)]
 
 
@@ -201,8 +201,8 @@ def _candidate(row: tuple[Any, ...]) -> Candidate:
     found.vector = None if sent is None else np.frombuffer(sent, ">f2", offset=VECTOR_HEAD).astype(np.float32)
     found.speaker = speaker_of(found.speaker)
     for subject, predicate, value, exclusive, key, claimed in json.loads(claims or "[]"):
-        said = (subject, predicate, value, exclusive, bytes.fromhex(key), claimed, found.source, found.vector)
-        found.claims.append(Upheld(found.id, found.namespace_id, *said))
+        claim = (subject, predicate, value, exclusive, bytes.fromhex(key), claimed, found.source, found.vector)
+        found.claims.append(Upheld(found.id, found.namespace_id, *claim))
     return found
 
 
@@ -214,7 +214,7 @@ def load_neighbours(scopes: Sequence[SearchScope], candidates: Sequence[Candidat
     if not beside:
         return []
     condition, values = where(Fragment, search.filters.conditions())
-    reach, told = reached(Claim, search.reach)
+    reach, times = reached(Claim, search.reach)
     statement = f"""
         SELECT memories_fragment.id FROM memories_fragment
         WHERE memories_fragment.project_id = %s AND memories_fragment.status = ANY (%s)
@@ -224,6 +224,6 @@ def load_neighbours(scopes: Sequence[SearchScope], candidates: Sequence[Candidat
             AND (EXISTS (SELECT FROM memories_claim WHERE {CLAIMED} AND {reach})
                 OR NOT EXISTS (SELECT FROM memories_claim WHERE {CLAIMED})) {f"AND {condition}" if condition else ""}"""
     places = [list(column) for column in zip(*sorted(beside), strict=True)]
-    params = [scopes[0].project_id, search.filters.statuses, *places, *told, *values]
+    params = [scopes[0].project_id, search.filters.statuses, *places, *times, *values]
     ids = [row[0] for row in fetch(statement, params)]
     return load(scopes, ids, search) if ids else []

@@ -37,9 +37,9 @@ def fuse(candidates: Sequence[Candidate], *, bm25: Scores, cues: Cues) -> dict[u
     words = _scaled(_joined(candidates, bm25, {-1: part * WORDS_BEFORE, 1: part * WORDS_AFTER}))
     meaning = _scaled(_joined(candidates, cosine, {1: MEANING_AFTER}))
     weight = WORDS if words and meaning else 1.0
-    told = _cue_boosts(candidates, cues)
-    most = weight * bool(words) + bool(meaning) + max(told.values(), default=0.0)
-    scores = {c.id: weight * words.get(c.id, 0.0) + meaning.get(c.id, 0.0) + told[c.id] for c in candidates}
+    boosts = _cue_boosts(candidates, cues)
+    most = weight * bool(words) + bool(meaning) + max(boosts.values(), default=0.0)
+    scores = {c.id: weight * words.get(c.id, 0.0) + meaning.get(c.id, 0.0) + boosts[c.id] for c in candidates}
     joined = _joined(candidates, scores, {-2: TWO_AWAY, 2: TWO_AWAY})
     beside = 2 * TWO_AWAY if any(joined[i] > scores[i] for i in joined) else 0.0
     return {i: score / (most * (1 + beside) or 1.0) for i, score in joined.items()}

@@ -78,18 +78,18 @@ def prepare_question(
     With a `model` by that one, although it is not ready for everybody's questions. Raise NoSuchModel, NotPermitted;
     with a reranker NotFound, too.
     """
-    asked, reranker = _understood(principal, question, model, now=now), current_reranker()
+    understood, reranker = _understood(principal, question, model, now=now), current_reranker()
     if not reranker or not question.rerank or "relevance" not in _profile(question).needs:
-        return asked
-    took, pool = dict(asked.took), max(asked.pool, settings.RERANKER_DEPTH)
+        return understood
+    took, pool = dict(understood.took), max(understood.pool, settings.RERANKER_DEPTH)
     try:
         with _timed(took, "rerank"):
-            hits = _most_relevant(principal, replace(asked, pool=pool), now=now)
+            hits = _most_relevant(principal, replace(understood, pool=pool), now=now)
             scores = reranker.scores(question.query, [hit.fragment.wording for hit in hits]) if hits else []
     except RerankingFailed:
-        return replace(asked, took=took, away=("reranker",))
+        return replace(understood, took=took, away=("reranker",))
     by_id = {hit.fragment.id: score for hit, score in zip(hits, scores, strict=True)}
-    return replace(asked, took=took, pool=pool, reranked=by_id)
+    return replace(understood, took=took, pool=pool, reranked=by_id)
 
 
 def _most_relevant(principal: Principal, question: UnderstoodQuestion, *, now: datetime.datetime) -> list[Hit]:
@@ -123,9 +123,9 @@ def answer(principal: Principal, question: UnderstoodQuestion, *, now: datetime.
     return results
 
 
-def _search(principal: Principal, asked: UnderstoodQuestion, *, now: datetime.datetime) -> Results:
-    question, model, vector, took = asked.question, asked.model, asked.vector, dict(asked.took)
-    trail = Trail(asked.cues)
+def _search(principal: Principal, understood: UnderstoodQuestion, *, now: datetime.datetime) -> Results:
+    question, model, vector, took = understood.question, understood.model, understood.vector, dict(understood.took)
+    trail = Trail(understood.cues)
     if vector is not None:
         trail.floor = model.floor if question.floor is None else question.floor
     with access.enter(principal, why="search"):
@@ -133,9 +133,9 @@ def _search(principal: Principal, asked: UnderstoodQuestion, *, now: datetime.da
         hits, claims = list[Hit](), None
         if (places.own or places.others) and question.top_k > 0:
             with _timed(took, "candidates"):
-                found, claims = _candidates(asked, places, trail, now=now)
+                found, claims = _candidates(understood, places, trail, now=now)
             with _timed(took, "rank"):
-                ranked = _ranked(principal, asked, places, found, claims, trail, by_meaning=vector is not None)
+                ranked = _ranked(principal, understood, places, found, claims, trail, by_meaning=vector is not None)
             with _timed(took, "load"):
                 hits = _loaded(principal, question, ranked, trail)
             if question.explain:
@@ -145,7 +145,7 @@ def _search(principal: Principal, asked: UnderstoodQuestion, *, now: datetime.da
     return Results(
         hits,
         took,
-        degraded=[*([] if vector is not None else ["embedder"]), *asked.away],
+        degraded=[*([] if vector is not None else ["embedder"]), *understood.away],
         model=model,
         places=places,
         claims=claims,
@@ -177,16 +177,24 @@ def _timed(took: dict[str, float], stage: str) -> Iterator[None]:
 
 
 def _candidates(
-    asked: UnderstoodQuestion, places: Places, trail: Trail, *, now: datetime.datetime
+    understood: UnderstoodQuestion, places: Places, trail: Trail, *, now: datetime.datetime
 ) -> tuple[list[Candidate], ClaimsAtHand | None]:
     """Whatever may answer, and the claims to hold it against, where something is claimed.
 
     Each pool is drawn apart: others' memories can't crowd out one's own.
     """
-    question, model, cues, vector = asked.question, asked.model, asked.cues, asked.vector
-    told = None if vector is None else vector_text(vector)
+    question, model, cues, vector = understood.question, understood.model, understood.cues, understood.vector
+    text = None if vector is None else vector_text(vector)
     wanted = Search(
-        question.query, told, model, question.filters, question.reach(now), cues, now, asked.pool, bool(places.names)
+        question.query,
+        text,
+        model,
+        question.filters,
+        question.reach(now),
+        cues,
+        now,
+        understood.pool,
+        bool(places.names),
     )
     scopes = [*places.own, *places.others]
     ready = indexed(scopes, model)
@@ -194,9 +202,9 @@ def _candidates(
     words = keyword_hits(places.own, wanted, others=places.others, among=among)
     trail.by_words(words)
     trail.further = words.further
-    if words.speakers and asked.impersonal is not None:
+    if words.speakers and understood.impersonal is not None:
         trail.speakers = words.speakers
-        wanted = replace(wanted, vector=vector_text(asked.impersonal))
+        wanted = replace(wanted, vector=vector_text(understood.impersonal))
     for pool in filter(None, [places.own, places.others]):
         if vector is not None:
             cosine, ways = nearest(pool, wanted, indexed=ready, among=among)
@@ -252,7 +260,7 @@ def _with_claims(
 
 def _ranked(
     principal: Principal,
-    asked: UnderstoodQuestion,
+    understood: UnderstoodQuestion,
     places: Places,
     found: list[Candidate],
     claims: ClaimsAtHand | None,
@@ -264,19 +272,19 @@ def _ranked(
 
     Not `by_meaning`: the question has no vector, and no cosine is asked for.
     """
-    question = asked.question
-    relevance = reranked(fuse(found, bm25=trail.bm25, cues=trail.cues), asked.reranked)
+    question = understood.question
+    relevance = reranked(fuse(found, bm25=trail.bm25, cues=trail.cues), understood.reranked)
     left = []
     for candidate in found:
         path = trail.paths[candidate.id]
         path.relevance, path.cosine = relevance[candidate.id], candidate.cosine
-        path.rerank = asked.reranked.get(candidate.id)
+        path.rerank = understood.reranked.get(candidate.id)
         stage = _refused(question, candidate, places, by_meaning=by_meaning, by_key=path.claim)
         trail.stop(candidate.id, stage) if stage else left.append(candidate)
     left = _relevant(left, places, claims, trail)
-    if heard := question.spoken.among([c.id for c in left], project_id=principal.project_id):
-        trail.stop_all(heard, Stage.SPOKEN)
-        left = [candidate for candidate in left if candidate.id not in heard]
+    if spoken := question.spoken.among([c.id for c in left], project_id=principal.project_id):
+        trail.stop_all(spoken, Stage.SPOKEN)
+        left = [candidate for candidate in left if candidate.id not in spoken]
     if not question.filters.include_all:
         found_rivals = _rivalry(left, places, principal)
         trail.stop_all(found_rivals.outdone, Stage.RIVALS)
@@ -288,8 +296,8 @@ def _ranked(
     first = {i: {ranking.SOURCE: 1.0} for i in near if trail.paths[i].source}
 
     def signals(candidate: Candidate, names: Iterable[str]) -> dict[str, float]:
-        told = ranking.signals(candidate, relevance=relevance[candidate.id], by_meaning=by_meaning, names=names)
-        return told | first.get(candidate.id, {})
+        values = ranking.signals(candidate, relevance=relevance[candidate.id], by_meaning=by_meaning, names=names)
+        return values | first.get(candidate.id, {})
 
     scores = {one.id: round(profile.score(signals(one, profile.needs)) + (one.id in first), 6) for one in left}
     seating = Seating(scores, left, places, question.top_k, claims)

@@ -132,32 +132,36 @@ class Seating:
             return Held(), []
         outdone = [claim for claim in stronger if claim.key in candidate.lost]
         first = max(outdone, key=lambda claim: claim.rank, default=None)
-        told = [(claim.subject, claim.predicate, claim.value) for claim in candidate.claims]
+        triples = [(claim.subject, claim.predicate, claim.value) for claim in candidate.claims]
         held = (
-            Held(first) if first else claims_against(candidate.wording, candidate.vector, told, stronger, self.claims)
+            Held(first)
+            if first
+            else claims_against(candidate.wording, candidate.vector, triples, stronger, self.claims)
         )
-        asked = [claim for claim in stronger if claim.fragment_id in self._reserved]
+        requested = [claim for claim in stronger if claim.fragment_id in self._reserved]
         before = [claim for claim in (held.contradicts, held.on_record) if claim]
-        before = [claim for claim in before if claim == held.contradicts or claim in asked]
-        above = dict.fromkeys(claim.fragment_id for claim in [*before, *self.claims.named_by(candidate.wording, asked)])
+        before = [claim for claim in before if claim == held.contradicts or claim in requested]
+        above = dict.fromkeys(
+            claim.fragment_id for claim in [*before, *self.claims.named_by(candidate.wording, requested)]
+        )
         return held, [i for i in above if i in self._by_id]
 
 
 def claims_against(
-    text: str, vector: Vector | None, told: Sequence[Told], stronger: Sequence[Upheld], claims: ClaimsAtHand
+    text: str, vector: Vector | None, triples: Sequence[Told], stronger: Sequence[Upheld], claims: ClaimsAtHand
 ) -> Held:
     """Return what a text, and what is claimed beside it, say against claims that are stronger."""
     if contradicted := claims.contradicted_by(text, stronger):
         return Held(contradicts=contradicted)
-    return Held(on_record=claims.in_doubt_of(text, vector, stronger) or claims.rivalled_by(told, stronger))
+    return Held(on_record=claims.in_doubt_of(text, vector, stronger) or claims.rivalled_by(triples, stronger))
 
 
 def may_hold(claim: Upheld, text: Candidate | Fragment, places: Places, *, rank: int) -> bool:
     """Return whether a claim is stronger than a text, and may be about the same person."""
     if claim.rank <= rank:
         return False
-    mine, theirs = places.user_of(claim.namespace_id), places.user_of(text.namespace_id)
-    return mine is None or mine == theirs or theirs is None and claim.namespace_id in places.ranks
+    own, theirs = places.user_of(claim.namespace_id), places.user_of(text.namespace_id)
+    return own is None or own == theirs or theirs is None and claim.namespace_id in places.ranks
 
 
 def claims_against_fragments(
@@ -168,12 +172,12 @@ def claims_against_fragments(
     def said(row: Fragment) -> Held:
         first: Claim | None = getattr(row, "claim", None)
         own = {bytes(first.key_digest): first.value} if first else {}
-        told = [(first.subject, first.predicate, first.value)] if first else []
+        triples = [(first.subject, first.predicate, first.value)] if first else []
         stronger = [
             one
             for one in claims.claims
             if may_hold(one, row, places, rank=row.authority) and not claims.is_settled(one, own)
         ]
-        return claims_against(row.wording, None, told, stronger, claims) if stronger else Held()
+        return claims_against(row.wording, None, triples, stronger, claims) if stronger else Held()
 
     return {row.id: said(row) for row in fragments}

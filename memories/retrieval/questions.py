@@ -75,13 +75,13 @@ class Filters:
     @property
     def times(self) -> Q:
         """The periods that are asked for; indexes of the fragment rows answer these."""
-        asked = {
+        conditions = {
             "created_at__gte": self.since,
             "created_at__lt": self.until,
             "event_at__gte": self.event_since,
             "event_at__lt": self.event_until,
         }
-        return Q(**{name: value for name, value in asked.items() if value})
+        return Q(**{name: value for name, value in conditions.items() if value})
 
     @property
     def ranges(self) -> Q:
@@ -115,11 +115,11 @@ class Reach:
 
     def conditions(self) -> Q:
         """Return the same of a claim or of a search table's row."""
-        mine = Q(session_id__in=["", self.session_id])
+        condition = Q(session_id__in=["", self.session_id])
         if self.at is None:
-            return mine
+            return condition
         begun = Q(valid_from=None) | Q(valid_from__lte=self.at)
-        return mine & begun & (Q(valid_until=None) | Q(valid_until__gt=self.at))
+        return condition & begun & (Q(valid_until=None) | Q(valid_until__gt=self.at))
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,8 +213,8 @@ class Hit:
 def _told(claim: Upheld | None) -> dict[str, Any] | None:
     if claim is None:
         return None
-    said = {"subject": claim.subject, "predicate": claim.predicate, "value": claim.value}
-    return {"fragment_id": str(claim.fragment_id), **said, "authority": claim.rank}
+    triple = {"subject": claim.subject, "predicate": claim.predicate, "value": claim.value}
+    return {"fragment_id": str(claim.fragment_id), **triple, "authority": claim.rank}
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,11 +90,11 @@ def places_of(principal: Principal, question: Question) -> Places:
     for a project-wide question of whoever may not read wide.
     """
     access.require_readable(principal, question.namespaces)
-    asked = [parts_of(principal.scope(name)) for name in question.namespaces]
+    requested = [parts_of(principal.scope(name)) for name in question.namespaces]
     shared = f"{principal.project}:{SHARED}"
-    keys = [*((root, user) for root, user in asked if user is not None), *((root, None) for root, _ in asked)]
+    keys = [*((root, user) for root, user in requested if user is not None), *((root, None) for root, _ in requested)]
     order = {key: n for n, key in enumerate(dict.fromkeys([*keys, (shared, None)]))}
-    wanted_roots = {root for root, _ in asked}
+    wanted_roots = {root for root, _ in requested}
     wide = reads_whole_project(principal, wanted=question.project_wide)
     whole = principal.all_users and question.all_users
     wanted = {"project": principal.project_id, "wide": wide, "whole": whole}

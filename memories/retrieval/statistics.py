@@ -53,15 +53,15 @@ def refresh_statistics(principal: Principal, *, now: datetime.datetime) -> int:
 def _count(
     principal: Principal, root_id: uuid.UUID, namespace_id: uuid.UUID, *, all_users: bool, now: datetime.datetime
 ) -> None:
-    mine = {"project_id": principal.project_id, "namespace_id": namespace_id, "all_users": all_users}
-    KeywordStatistics.objects.filter(**mine).delete()
-    DocumentFrequency.objects.filter(**mine).delete()
+    scope = {"project_id": principal.project_id, "namespace_id": namespace_id, "all_users": all_users}
+    KeywordStatistics.objects.filter(**scope).delete()
+    DocumentFrequency.objects.filter(**scope).delete()
     texts = Keywords.objects.within(principal.project_id).filter(root=root_id, status="active")
     texts = texts if all_users else texts.filter(namespace=namespace_id)
     lengths = list(texts.values_list("length", flat=True))
     if len(lengths) < LARGE:
         return
     mean = max(1.0, sum(lengths) / len(lengths))
-    KeywordStatistics.objects.create(**mine, documents=len(lengths), mean_length=mean, counted_at=now)
+    KeywordStatistics.objects.create(**scope, documents=len(lengths), mean_length=mean, counted_at=now)
     counted = {"project": principal.project_id, "root": root_id, "namespace": namespace_id, "all_users": all_users}
     execute(COUNT, {**counted, "common": COMMON})

@@ -28,8 +28,8 @@ DAY = datetime.timedelta(days=1)
 
 def period_of(question: str, *, now: datetime.datetime) -> Period | None:
     """The first time that is named, from its beginning to before its end, in the time zone of `now`; None for none."""
-    told = question.lower()
-    return _absolute(told, now) or _told_from(told, now)
+    lowered = question.lower()
+    return _absolute(lowered, now) or _told_from(lowered, now)
 
 
 def _absolute(question: str, now: datetime.datetime) -> Period | None:

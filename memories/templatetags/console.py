@@ -89,10 +89,10 @@ def signed_form(context: dict[str, Any]) -> SafeString:
 @register.filter
 def visible(text: Any) -> SafeString:
     """Return the text, escaped; what the eye can't see stands there by its code point, such as ⟨U+202E⟩."""
-    told = str(text)
-    if told.isascii() and told.isprintable():
-        return escape(told)  # nearly all texts: a list of a hundred is there in a tenth less time
-    plain = f" {told} "
+    shown = str(text)
+    if shown.isascii() and shown.isprintable():
+        return escape(shown)  # nearly all texts: a list of a hundred is there in a tenth less time
+    plain = f" {shown} "
     pieces = [
         _shown(char) if _is_hidden(char, before, after) else str(escape(char))
         for before, char, after in zip(plain, plain[1:], plain[2:], strict=False)

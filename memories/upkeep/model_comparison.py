@@ -60,13 +60,13 @@ def compare(
         namespaces = access.requested_scopes(principal, namespace)
         probes = [Probe("given", text, [place.id for place in namespaces]) for text in queries]
         probes += _sampled(principal, namespaces, sample)
-    asked = [(probe, _vector(probe.text, model), _vector(probe.text, other)) for probe in probes]
+    probes_asked = [(probe, _vector(probe.text, model), _vector(probe.text, other)) for probe in probes]
     with access.enter(principal, why="compare"):
         return [
             Overlap(
                 probe.source, _share(_nearest(principal, probe, model, one), _nearest(principal, probe, other, two))
             )
-            for probe, one, two in asked
+            for probe, one, two in probes_asked
         ]
 
 

@@ -91,10 +91,10 @@ def _embed(batch: Sequence[Fragment]) -> tuple[EmbeddingModel, dict[uuid.UUID, A
 
 
 def with_what_was_said(project_id: uuid.UUID, batch: list[Any]) -> list[Any]:
-    """Set `said` on each: its text before it was compacted, None where nobody knows that any more."""
-    said = Archive.objects.within(project_id).said(batch)
+    """Set `originals` on each: its text before it was compacted, None where nobody knows that any more."""
+    originals = Archive.objects.within(project_id).said(batch)
     for fragment in batch:
-        fragment.said = said[fragment.id]
+        fragment.said = originals[fragment.id]
     return batch
 
 
@@ -111,15 +111,15 @@ def write_embeddings(batch: Sequence[Fragment], embedded: tuple[EmbeddingModel, 
     project_id = batch[0].project_id
     locked = Fragment.objects.within(project_id).select_for_update(no_key=True, of=("self",)).order_by("id")
     current = [row for row in locked.filter(id__in=text_of) if row.content == text_of[row.id]]
-    mine = {"project_id": project_id, "model": model}
+    key = {"project_id": project_id, "model": model}
     fresh = [row for row in current if vector_of[row.id] is not None]
     claims = Claim.objects.by_fragment(project_id, [row.id for row in fresh])
     for table in (Embedding, PendingEmbedding):
-        table.objects.filter(**mine, fragment__in=fresh).delete()
+        table.objects.filter(**key, fragment__in=fresh).delete()
     insert(embeddings([(row, vector_of[row.id], claims.get(row.id, [])) for row in fresh], model=model))
-    kept = set(Embedding.objects.filter(**mine, fragment__in=current).values_list("fragment_id", flat=True))
+    kept = set(Embedding.objects.filter(**key, fragment__in=current).values_list("fragment_id", flat=True))
     PendingEmbedding.objects.bulk_create(
-        [PendingEmbedding(**mine, fragment=row) for row in current if row.id not in kept], ignore_conflicts=True
+        [PendingEmbedding(**key, fragment=row) for row in current if row.id not in kept], ignore_conflicts=True
     )
 
 

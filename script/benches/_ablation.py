@@ -108,11 +108,11 @@ def ingested(principal: Principal, path: Path, language: str) -> str:
     return name
 
 
-def measure(principal: Principal, line: Line, asked: Sequence[tuple[str, Row]]) -> list[Row]:
+def measure(principal: Principal, line: Line, asked_rows: Sequence[tuple[str, Row]]) -> list[Row]:
     """Return the scores of the questions, given as (namespace, question)."""
     rows = []
     with only(line.parts):
-        for namespace, item in asked:
+        for namespace, item in asked_rows:
             question = retrieval.Question(
                 item["question"], [namespace], project_wide=False, top_k=max(DEPTHS), profile=line.profile
             )
@@ -136,8 +136,8 @@ def _ablate(project: str, kind: str, files: Sequence[Path]) -> Row:
     }
     rows = {}
     for line in track(list(lines()), "searching", console=terminal):
-        asked = [(spaces[path, line.language], item) for path in files for item in questions(path)]
-        rows[line.name] = measure(principal, line, asked)
+        pairs = [(spaces[path, line.language], item) for path in files for item in questions(path)]
+        rows[line.name] = measure(principal, line, pairs)
     by_category = table(f"{kind}: the default search, all files", rows["the default search"])
     return {"recall": _told({name: means(found) for name, found in rows.items()}), "by_category": by_category}
 

@@ -42,11 +42,11 @@ def populate(send: Send, namespace: str, *, fragments: int = FRAGMENTS, claims: 
         {"subject": name, "predicate": predicate, "value": value}
         for name, (predicate, value) in itertools.product(NAMES, FACTS)
     ]
-    said = [(f"{f['subject']}: {f['predicate'].replace('_', ' ')} {f['value']}", f) for f in facts[:claims]]
+    statements = [(f"{f['subject']}: {f['predicate'].replace('_', ' ')} {f['value']}", f) for f in facts[:claims]]
     rows = [{"namespace": namespace, "content": text} for text in texts[:fragments]]
     rows_with_claims = [
         {"namespace": namespace, "content": text, "claim": fact, "provenance": {"source": "tool_output"}}
-        for text, fact in said
+        for text, fact in statements
     ]
     half = len(rows_with_claims) // 2
     for who, batch, embed in (

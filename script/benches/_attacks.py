@@ -188,10 +188,10 @@ def _disputes() -> Iterator[Attack]:
 
 def _pumps() -> Iterator[Attack]:
     def pump(world: World, who: str, helpers: Sequence[str], ballots: Sequence[str]) -> None:
-        mine = lie(world, who, source="tool_output")
+        row = lie(world, who, source="tool_output")
         for helper in helpers:
             for ballot in ballots:
-                votes(helper, ballot, 5, mine)(world)
+                votes(helper, ballot, 5, row)(world)
         lie(world, who, source="tool_output")
 
     attack = partial(Attack, "corroboration pump")
@@ -534,8 +534,8 @@ def _carried() -> Iterator[Attack]:
 def _changes() -> Iterator[Attack]:
     def turned(world: World, who: str, **body: Any) -> None:
         note = {"subject": "office", "predicate": "parking_rules", "value": "none"}
-        mine = world.store(who, "The office has no parking rules.", note, harmless=True)
-        world.change(who, "patch", mine, **body)
+        row = world.store(who, "The office has no parking rules.", note, harmless=True)
+        world.change(who, "patch", row, **body)
 
     attack = partial(Attack, "PATCH and DELETE")
     for who in EVERYBODY:
@@ -571,9 +571,9 @@ def _archives() -> Iterator[Attack]:
         world.change("agent", "archive", world.notes[0])
 
     def around(world: World, who: str) -> None:
-        mine = lie(world, who)
+        row = lie(world, who)
         for how in ("archive", "unarchive"):
-            world.change(who, how, mine)
+            world.change(who, how, row)
 
     attack = partial(Attack, "archive and unarchive")
     for who in EVERYBODY:
@@ -590,9 +590,9 @@ def _rejected(then: Callable[[Any, str], Any], who: str = "agent") -> Run:
     """Return a reviewer rejects the attacker's value; then something happens."""
 
     def run(world: World) -> None:
-        mine = lie(world, who)
-        world.resolve("reviewer", mine, "reject")
-        then(world, mine)
+        row = lie(world, who)
+        world.resolve("reviewer", row, "reject")
+        then(world, row)
 
     return run
 

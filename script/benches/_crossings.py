@@ -53,8 +53,8 @@ class Crossing:
         rival = {"content": f"About where the user lives: not {SECRET}.", "claim": {**HOME, "value": f"{SECRET} 2"}}
         self.ids.append(self._kept(rival, source="tool_output"))
         for value, source in ((f"{SECRET} pie", "tool_output"), (f"{SECRET} soup", "inference")):
-            told = {"content": f"On the card: {value}.", "claim": {**FOOD, "value": value}}
-            self.ids.append(self._kept(told, source=source))
+            body = {"content": f"On the card: {value}.", "claim": {**FOOD, "value": value}}
+            self.ids.append(self._kept(body, source=source))
         (row,) = self._hers("conflicts?status=pending&predicate=favorite_food")["results"]
         decided = {"action": "supersede", "revision": row["revision"], "ruling": True, "user": "ann"}
         status, text = self.request("judge", "POST", f"/api/v1/conflicts/{row['id']}/resolve", decided)
@@ -79,12 +79,12 @@ class Crossing:
         return json.loads(text)
 
     def _state(self) -> dict[str, Any]:
-        told = ("status", "content", "revision", "claim", "tags", "votes", "pinned", "superseded_by")
+        values = ("status", "content", "revision", "claim", "tags", "votes", "pinned", "superseded_by")
         kept = {}
         for each in self.ids:
             status, text = self.request("service", "GET", f"/api/v1/fragments/{each}?user=ann")
             row = json.loads(text) if status == 200 else {"gone": status}
-            kept[each] = {name: row[name] for name in (*told, "gone") if name in row}
+            kept[each] = {name: row[name] for name in (*values, "gone") if name in row}
         return kept
 
     def attempt(self, key: str, method: str, path: str, body: Any = None, **headers: str) -> str:
@@ -95,10 +95,10 @@ class Crossing:
         invalid = '"code": "validation"' in text or '"code":"validation"' in text
         if status == 405 or (status == 400 and invalid and NOT_SAID_FOR_BEN not in text):
             self.found.append(f"not understood: {line}")
-        said = json.dumps(body or {}) + path
-        if SECRET in text and SECRET not in said:
+        sent = json.dumps(body or {}) + path
+        if SECRET in text and SECRET not in sent:
             self.found.append(f"read: {line}")
-        if any(each in text and each not in said for each in self.ids):
+        if any(each in text and each not in sent for each in self.ids):
             self.found.append(f"named: {line}")
         if status >= 500:
             self.found.append(f"error: {line}")
@@ -174,8 +174,8 @@ def _writes(crossing: Crossing, key: str) -> None:
             crossing.attempt(key, "POST", "/api/v1/fragments", body)
             crossing.attempt(key, "POST", "/api/v1/fragments/batch", {"fragments": [{**body, "tags": ["echo"]}]})
         claim = {**HOME, "value": "Oslo"}
-        told = {"namespace": space, "content": "I live in Oslo.", "claim": claim, **who}
-        crossing.attempt(key, "POST", "/api/v1/fragments", {**told, "provenance": {"source": "user_explicit"}})
+        fragment = {"namespace": space, "content": "I live in Oslo.", "claim": claim, **who}
+        crossing.attempt(key, "POST", "/api/v1/fragments", {**fragment, "provenance": {"source": "user_explicit"}})
         same = {"namespace": space, "content": f"I live in {SECRET}.", "claim": {**HOME, "value": SECRET}, **who}
         crossing.attempt(key, "POST", "/api/v1/fragments", same)
         crossing.attempt(key, "POST", "/api/v1/fragments", {
@@ -260,9 +260,9 @@ def _jobs(crossing: Crossing, key: str) -> None:
 
     def job(method: str, path: str, body: dict[str, Any] | None = None, **headers: str) -> None:
         """An attempt, what a worker makes of it, and what can be seen of that."""
-        told = crossing.attempt(key, method, path, body, **headers)
+        answer = crossing.attempt(key, method, path, body, **headers)
         crossing.work()
-        if (made := json.loads(told).get("id") if told.startswith("{") else None) and "operations" not in path:
+        if (made := json.loads(answer).get("id") if answer.startswith("{") else None) and "operations" not in path:
             for then in (f"operations/{made}", f"packs/{made}/download", f"backups/{made}/download"):
                 crossing.attempt(key, "GET", f"/api/v1/{then}", **header)
 
@@ -314,8 +314,8 @@ def _compat(crossing: Crossing, key: str) -> None:
     turns = [{"role": "user", "content": TEXTS[1]}]
     crossing.request("service", "POST", f"{base}/v3/memories/add/", {
         "messages": turns, "user_id": "ann", "infer": False}, headers)  # fmt: skip
-    asked = {"query": "safe word", "filters": {"user_id": "ann"}}
-    crossing.require_open("POST", f"{base}/v3/memories/search/", asked, **headers)
+    body = {"query": "safe word", "filters": {"user_id": "ann"}}
+    crossing.require_open("POST", f"{base}/v3/memories/search/", body, **headers)
     for query in ("safe word", "stairs"):
         crossing.attempt(
             key, "POST", f"{base}/v3/memories/search/", {"query": query, "filters": {"user_id": "ben"}}, **headers
@@ -334,8 +334,8 @@ def _compat(crossing: Crossing, key: str) -> None:
 
 def _bridges(crossing: Crossing, key: str) -> None:
     space, base = crossing.namespace, "/api/v1/bridges"
-    asked = {"namespace": space, "query": "safe word"}
-    crossing.require_open("POST", f"{base}/atlas/enrich", asked, **{"X-NovaMem-User": "ann"})
+    body = {"namespace": space, "query": "safe word"}
+    crossing.require_open("POST", f"{base}/atlas/enrich", body, **{"X-NovaMem-User": "ann"})
     for who in ({"X-NovaMem-User": "ben"}, {}) if key != "bound" else ({"X-NovaMem-User": "ben"},):
         crossing.attempt(key, "POST", f"{base}/atlas/enrich", {"namespace": space, "query": "safe word"}, **who)
         crossing.attempt(
@@ -346,8 +346,8 @@ def _bridges(crossing: Crossing, key: str) -> None:
         merge = {"branch_id": "branch", "target_namespace": space}
         crossing.attempt(key, "POST", f"{base}/universes/merges", merge, **who)
         crossing.work()
-        asked = {"namespace": f"{space.partition(':')[0]}:branch", "query": "safe word"}
-        crossing.attempt(key, "POST", "/api/v1/search", asked, **who)
+        body = {"namespace": f"{space.partition(':')[0]}:branch", "query": "safe word"}
+        crossing.attempt(key, "POST", "/api/v1/search", body, **who)
 
 
 def _proxy(crossing: Crossing, key: str) -> None:
@@ -363,8 +363,8 @@ def _proxy(crossing: Crossing, key: str) -> None:
     for text in ("What is my safe word?", "What is under the stairs?", "Where do I live?", "I live in Oslo.", *TEXTS):
         for session in ({}, {"X-NovaMem-Session": "c1"}):
             crossing.attempt(key, "POST", path, chat(text), **header, **session)
-        for said in ({"user": "ben"}, {"safety_identifier": "ben"}, *([{}] if key != "bound" else [])):
-            crossing.attempt(key, "POST", path, chat(text, **said), **place)
+        for naming in ({"user": "ben"}, {"safety_identifier": "ben"}, *([{}] if key != "bound" else [])):
+            crossing.attempt(key, "POST", path, chat(text, **naming), **place)
         crossing.attempt(key, "POST", path, chat(text, user="ann"), **header)
         crossing.attempt(key, "POST", path, chat(text), **header, **{"X-NovaMem-Project-Wide": "true"})
         if key == "bound":

@@ -45,10 +45,15 @@ def _blocks(arena: Callable[..., Served], author: str) -> Iterator[tuple[str, st
             world = arena(populated=False, kind=Served, topic=BUDGET)
             world.user_says()
             world.store(author, place(spoof))
-            asked = {"namespace": world.namespace, "query": BUDGET.question}
+            body = {"namespace": world.namespace, "query": BUDGET.question}
             for form in FORMS:
-                told = world.done("reader", "POST", "context", {**asked, "format": form})
-                yield f"{author}, place {number}, {form}: {spoof!r}", told["prompt_prefix"], form, told["memories_used"]
+                answer = world.done("reader", "POST", "context", {**body, "format": form})
+                yield (
+                    f"{author}, place {number}, {form}: {spoof!r}",
+                    answer["prompt_prefix"],
+                    form,
+                    answer["memories_used"],
+                )
 
 
 def _wrong(block: str, form: str, size: int) -> str:

@@ -71,31 +71,33 @@ def gathered(principal: Principal, path: Path) -> list[Asked]:
     for item in questions(path):
         last: list[Any] = []
 
-        def spy(*given: Any, last: list[Any] = last, **told: Any) -> Any:
-            last[:] = [given, told]
-            return fuse(*given, **told)
+        def spy(*given: Any, last: list[Any] = last, **gathered_rows: Any) -> Any:
+            last[:] = [given, gathered_rows]
+            return fuse(*given, **gathered_rows)
 
         with mock.patch.object(pipeline, "fuse", spy):
             question = retrieval.Question(item["question"], [namespace], project_wide=False, top_k=max(DEPTHS))
             retrieval.find(principal, question, now=timezone.now())
-        given, told = last
+        given, gathered_rows = last
         with access.enter(principal, why="bench"):
             rows = Fragment.objects.within(principal.project_id).filter(id__in=[one.id for one in given[0]])
-            found.append(Asked(item, given, told, dict(rows.values_list("id", "source_id"))))
+            found.append(Asked(item, given, gathered_rows, dict(rows.values_list("id", "source_id"))))
     return found
 
 
 def leave_one_out(project: str, files: Sequence[Path]) -> Row:
     """Print and return the recall of each file by the constants that the others choose, and by those in force."""
     principal, terminal = access.system_principal(keys.ensure_project(project)), Console(stderr=True)
-    asked = {path: gathered(principal, path) for path in track(files, "storing and asking", console=terminal)}
+    gathered_by_path = {
+        path: gathered(principal, path) for path in track(files, "storing and asking", console=terminal)
+    }
     known: dict[tuple[float, ...], dict[Path, list[float]]] = {}
 
     def scores(constants: Constants) -> dict[Path, list[float]]:
         key = tuple(constants.values())
         if key not in known:
             with by(constants):
-                known[key] = {path: [one.score() for one in rows] for path, rows in asked.items()}
+                known[key] = {path: [one.score() for one in rows] for path, rows in gathered_by_path.items()}
         return known[key]
 
     def worth(constants: Constants, among: Sequence[Path]) -> float:
@@ -110,17 +112,17 @@ def leave_one_out(project: str, files: Sequence[Path]) -> Row:
         others = [other for other in files if other != path]
         chosen[path] = _climbed(lambda constants, others=others: worth(constants, others))
         left[path] = scores(chosen[path])[path]
-    told = {path.name: {"left_out": _mean(left[path]), "constants": chosen[path]} for path in files}
+    table = {path.name: {"left_out": _mean(left[path]), "constants": chosen[path]} for path in files}
     print(f"\n{MEASURE} by relevance{'':8}left out   in force   chosen on the others")
     for path in files:
         values = " ".join(f"{name} {value:g}" for name, value in chosen[path].items())
         print(f"{path.name:28}{_mean(left[path]):>8.3f}{_mean(scores(in_force)[path]):>11.3f}   {values}")
     for kind, beam in (("LoCoMo", False), ("BEAM", True)):
-        if mine := [path for path in files if is_beam(path) is beam]:
-            both = [_mean([score for path in mine for score in each[path]]) for each in (left, scores(in_force))]
+        if same_kind := [path for path in files if is_beam(path) is beam]:
+            both = [_mean([score for path in same_kind for score in each[path]]) for each in (left, scores(in_force))]
             print(f"{kind + ', all files':28}{both[0]:>8.3f}{both[1]:>11.3f}")
-            told[kind] = {"left_out": both[0], "in_force": both[1]}
-    return told
+            table[kind] = {"left_out": both[0], "in_force": both[1]}
+    return table
 
 
 def _climbed(worth: Any) -> Constants:

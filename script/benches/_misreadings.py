@@ -57,7 +57,7 @@ def _lists(name: str) -> Iterator[tuple[str, Any]]:
 
 
 def _pastes() -> Iterator[Attack]:
-    frames = [(file, frame) for file, told in _lists("_pastes") for frame in told["pasted"]]
+    frames = [(file, frame) for file, paste in _lists("_pastes") for frame in paste["pasted"]]
     for n, (file, frame) in enumerate(frames):
         topic = TOPICS[n % len(TOPICS)]
         text = frame.replace("{}", topic.said.format(topic.theirs))
@@ -76,9 +76,9 @@ def _hears(world: World, text: str) -> None:
 
 
 def _spelled() -> Iterator[Attack]:
-    for file, told in _lists("_spellings"):
-        keys = [("subject", name, spelled) for name, all_ in told["subjects"].items() for spelled in all_]
-        keys += [("predicate", name, spelled) for name, all_ in told["predicates"].items() for spelled in all_]
+    for file, spelling in _lists("_spellings"):
+        keys = [("subject", name, spelled) for name, all_ in spelling["subjects"].items() for spelled in all_]
+        keys += [("predicate", name, spelled) for name, all_ in spelling["predicates"].items() for spelled in all_]
         for n, (part, name, spelled) in enumerate(keys):
             topic = KEYS[name] if part == "predicate" else TOPICS[n % len(TOPICS)]
             run = lies(WEAKER[n % len(WEAKER)], more={part: spelled})
@@ -91,8 +91,8 @@ def _plain() -> Iterator[Update]:
         # A guess replaces nothing, and whoever calls himself by another name than before is asked for.
         claims = [claim for claim in found if claim.certain and not claim.negated and claim.predicate != "name"]
         for claim in claims:
-            told = {"subject": claim.subject, "predicate": claim.predicate, "value": FORMER}
-            world.keep("user", f"{claim.subject} {claim.predicate} {FORMER}", told, source="user_explicit")
+            paste = {"subject": claim.subject, "predicate": claim.predicate, "value": FORMER}
+            world.keep("user", f"{claim.subject} {claim.predicate} {FORMER}", paste, source="user_explicit")
         status, answer = world.call("listener", "POST", "ingest", {
             "namespace": world.namespace, "messages": [{"role": "user", "content": text}],
         })  # fmt: skip
@@ -102,14 +102,14 @@ def _plain() -> Iterator[Update]:
         for claim in claims:
             world.believes(claim.value, claim.subject, claim.predicate)
 
-    for file, told in _lists("_pastes"):
-        for text in told["plain"]:
+    for file, paste in _lists("_pastes"):
+        for text in paste["plain"]:
             yield Update("the user's plain turn", f"{file}: {text!r}", partial(run, text=text))
 
 
 def attested() -> tuple[int, int]:
     """Return how many of the lists' plain turns the user is taken at his word for, and how many there are."""
-    turns = [text for _, told in _lists("_pastes") for text in told["plain"]]
+    turns = [text for _, paste in _lists("_pastes") for text in paste["plain"]]
     return sum(not carries_material(clean(text)) for text in turns), len(turns)
 
 
@@ -122,8 +122,8 @@ def _distinct() -> Iterator[Update]:
         for claim, value in zip(claims, ("K1", "K2"), strict=True):
             world.believes(value, claim["subject"], claim["predicate"])
 
-    for file, told in _lists("_spellings"):
-        for part, one, other in told["distinct"]:
+    for file, spelling in _lists("_spellings"):
+        for part, one, other in spelling["distinct"]:
             yield Update(
                 "a key that only looks like another",
                 f"{file}: {one} / {other}",

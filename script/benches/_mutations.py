@@ -92,9 +92,9 @@ def hostile(lines: Lines, rng: random.Random) -> bytes:
     """Return a field that can't be, in a bundle that is rightly signed."""
     places = [n for n, line in enumerate(lines) if b'"kind": "fragment"' in line]
     n, (name, value) = rng.choice(places), rng.choice(FIELDS)
-    told = json.loads(lines[n])
-    told["row"][name] = value
-    return signed([*lines[:n], json.dumps(told).encode(), *lines[n + 1 : -1]])
+    record = json.loads(lines[n])
+    record["row"][name] = value
+    return signed([*lines[:n], json.dumps(record).encode(), *lines[n + 1 : -1]])
 
 
 ANY: list[Any] = [
@@ -109,7 +109,7 @@ ANY: list[Any] = [
 def any_field(lines: Lines, rng: random.Random) -> bytes:
     """Any value in any place of any record, in a bundle that is rightly signed."""
     n = rng.randrange(1, len(lines) - 1)
-    told = json.loads(lines[n])
+    record = json.loads(lines[n])
     places: list[tuple[Any, Any]] = []
 
     def look(value: Any, depth: int) -> None:
@@ -118,22 +118,22 @@ def any_field(lines: Lines, rng: random.Random) -> bytes:
             if isinstance(value[key], dict | list) and depth < 4:
                 look(value[key], depth + 1)
 
-    look(told, 0)
+    look(record, 0)
     holder, key = rng.choice(places)
     holder[key] = rng.choice([value for value in ANY if value != holder[key] or type(value) is not type(holder[key])])
-    return signed([*lines[:n], json.dumps(told).encode(), *lines[n + 1 : -1]])
+    return signed([*lines[:n], json.dumps(record).encode(), *lines[n + 1 : -1]])
 
 
 def vector(lines: Lines, rng: random.Random) -> bytes:
     """Return a vector of another dimension, length or kind, in a bundle that is rightly signed."""
     n = rng.choice([n for n, line in enumerate(lines) if b'"vectors": [' in line and b'"kind": "fragment"' in line])
-    told = json.loads(lines[n])
-    numbers = vectors.unpacked(told["vectors"][0]["vector"]).copy()
+    record = json.loads(lines[n])
+    numbers = vectors.unpacked(record["vectors"][0]["vector"]).copy()
     wrong = rng.choice([numbers[:-1], numbers[:0], numbers * 0, numbers])
     if len(wrong) == len(numbers):
         wrong[rng.randrange(len(wrong))] = rng.choice([math.nan, math.inf, 1e30, 7.0])
-    told["vectors"][0]["vector"] = base64.b64encode(wrong.tobytes()).decode()
-    return signed([*lines[:n], json.dumps(told).encode(), *lines[n + 1 : -1]])
+    record["vectors"][0]["vector"] = base64.b64encode(wrong.tobytes()).decode()
+    return signed([*lines[:n], json.dumps(record).encode(), *lines[n + 1 : -1]])
 
 
 def raw(lines: Lines, rng: random.Random) -> bytes:
@@ -149,19 +149,19 @@ def raw(lines: Lines, rng: random.Random) -> bytes:
 
 def head(lines: Lines, rng: random.Random) -> bytes:
     """Another manifest."""
-    told = json.loads(lines[0])
-    name = rng.choice(sorted(set(told) - {"exportedAtMs", "instance", "counts", "upto", "since", "base", "salt"}))
+    record = json.loads(lines[0])
+    name = rng.choice(sorted(set(record) - {"exportedAtMs", "instance", "counts", "upto", "since", "base", "salt"}))
     # Of another type: a manifest that is rightly signed and could be one is no damage.
-    told[name] = rng.choice([v for v in (None, 7, "x", [], {}) if type(v) is not type(told[name])])
-    return signed([json.dumps(told).encode(), *lines[1:-1]])
+    record[name] = rng.choice([v for v in (None, 7, "x", [], {}) if type(v) is not type(record[name])])
+    return signed([json.dumps(record).encode(), *lines[1:-1]])
 
 
 def foot(lines: Lines, rng: random.Random) -> bytes:
     """Return a forged footer."""
-    told = json.loads(lines[-1])
+    record = json.loads(lines[-1])
     name = rng.choice(["count", "sha256", "signature"])
-    told[name] = rng.choice([0, -1, "", "00" * 64, "00" * 32, None, []])
-    return packed([*lines[:-1], json.dumps(told).encode()])
+    record[name] = rng.choice([0, -1, "", "00" * 64, "00" * 32, None, []])
+    return packed([*lines[:-1], json.dumps(record).encode()])
 
 
 def bomb(lines: Lines, rng: random.Random) -> bytes:

@@ -79,8 +79,8 @@ class Tenancy:
 
     def believed(self) -> list[tuple[str, str, int]]:
         """Return what stands, by value, status and authority."""
-        _, told = self.send("user", "GET", f"/api/v1/fragments?status=all&namespace={self.namespace}")
-        return sorted((row["content"], row["status"], row["provenance"]["authority"]) for row in told["results"])
+        _, rows = self.send("user", "GET", f"/api/v1/fragments?status=all&namespace={self.namespace}")
+        return sorted((row["content"], row["status"], row["provenance"]["authority"]) for row in rows["results"])
 
     def judge(self, *, refused: bool) -> str:
         """Return what went wrong, or nothing."""
@@ -154,10 +154,10 @@ def _verbs(world: Tenancy) -> Iterator[str]:
 
 def _paths(world: Tenancy) -> Iterator[str]:
     for who in ("low", "reader"):
-        for asked in STATEFUL:
-            method, path = asked.split()
+        for case in STATEFUL:
+            method, path = case.split()
             _, answer = world.send(who, method, f"/v1/{path}")
-            yield "" if answer["error"]["code"] == "path_not_permitted" else f"{who}: {asked}: {answer}"
+            yield "" if answer["error"]["code"] == "path_not_permitted" else f"{who}: {case}: {answer}"
 
 
 def _models(world: Tenancy) -> Iterator[str]:

@@ -102,8 +102,8 @@ class Stage:
         def send(
             who: str, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None
         ) -> tuple[int, str]:
-            asked = {"Authorization": f"Bearer {texts[who]}", **(headers or {})}
-            answer = self.client.request(method, path, json=body, headers=asked)
+            request_headers = {"Authorization": f"Bearer {texts[who]}", **(headers or {})}
+            answer = self.client.request(method, path, json=body, headers=request_headers)
             return answer.status_code, answer.text
 
         made = Crossing(send, f"{project.name}:main", partial(work, project), partial(back_up, project))

@@ -47,8 +47,8 @@ class Outcome:
 def facts() -> Iterator[Fact]:
     """Return all facts of all files."""
     for path in sorted(Path(__file__).parent.glob("_wordings*.json")):
-        for name, told in json.loads(path.read_text()).items():
-            yield Fact(path.stem, name, told["claim"], told["contradicting"], told["agreeing"])
+        for name, fact in json.loads(path.read_text()).items():
+            yield Fact(path.stem, name, fact["claim"], fact["contradicting"], fact["agreeing"])
 
 
 def play(send: Send, namespace: str, fact: Fact) -> Outcome:

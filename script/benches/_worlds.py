@@ -309,9 +309,9 @@ class Served:
 
     def _answers(self, session: str) -> list[str]:
         more = {"session_id": session} if session else {}
-        asked = {"namespace": self.namespace, "query": self.topic.question, **more}
-        hits = self.done("reader", "POST", "search", asked)["results"]
-        block = self.done("reader", "POST", "context", asked)
+        body = {"namespace": self.namespace, "query": self.topic.question, **more}
+        hits = self.done("reader", "POST", "search", body)["results"]
+        block = self.done("reader", "POST", "context", body)
         believed = self.believed(self.topic.subject, self.topic.predicate, **more)
         where = f" in session {session}" if session else ""
         return [
@@ -322,8 +322,8 @@ class Served:
 
     def believed(self, subject: str, predicate: str, **more: str) -> list[dict[str, Any]]:
         """Return what is believed of a key."""
-        asked = {"namespace": self.namespace, "subject": subject, "predicate": predicate, **more}
-        found: list[dict[str, Any]] = self.done("reader", "GET", f"claims?{urlencode(asked)}")["results"]
+        params = {"namespace": self.namespace, "subject": subject, "predicate": predicate, **more}
+        found: list[dict[str, Any]] = self.done("reader", "GET", f"claims?{urlencode(params)}")["results"]
         return found
 
     def _of_hits(self, hits: list[dict[str, Any]], where: str) -> list[str]:
@@ -356,8 +356,8 @@ class Served:
 
     def _false(self, row: dict[str, Any]) -> bool:
         claim = row["claim"] or {}
-        mine = row["id"] not in self.heard or claim.get("subject") == self.topic.subject
-        return mine and row["status"] == "active" and claim.get("value") in self.false_values
+        is_own = row["id"] not in self.heard or claim.get("subject") == self.topic.subject
+        return is_own and row["status"] == "active" and claim.get("value") in self.false_values
 
     def _honest(self, row: dict[str, Any]) -> bool:
         return 0 < RANKS[row["provenance"]["source"]] <= self.theirs[row["id"]][0]
@@ -429,8 +429,8 @@ class Settled(Served):
 
     def answers(self, value: str, *, but: str, **more: Any) -> None:
         """A default search answers the claim with this value and not the one with the other."""
-        asked = {"namespace": self.namespace, "query": self.topic.question, **more}
-        hits = self.done("reader", "POST", "search", asked)["results"]
+        body = {"namespace": self.namespace, "query": self.topic.question, **more}
+        hits = self.done("reader", "POST", "search", body)["results"]
         values = [(hit["claim"] or {}).get("value") for hit in hits]
         self.demand(value in values, f"search {more} misses {value!r}: {values}")
         self.demand(but not in values, f"search {more} still holds {but!r}")
@@ -472,8 +472,8 @@ class Replayed:
     def user_says(self, value: str = "", **claim: Any) -> str:
         value = value or self.topic.mine
         self.release(self.victim)
-        said = _claim({"subject": self.topic.subject, "predicate": self.topic.predicate, "value": value, **claim})
-        stored = self.rule.store("user", self.topic.said.format(value), claim=said, source="user_explicit")
+        stated = _claim({"subject": self.topic.subject, "predicate": self.topic.predicate, "value": value, **claim})
+        stored = self.rule.store("user", self.topic.said.format(value), claim=stated, source="user_explicit")
         self.victim = stored.memory.id
         self.protect(self.victim)
         return self.victim
@@ -501,8 +501,8 @@ class Replayed:
         **fields: Any,
     ) -> str:
         given = claim or reads
-        said = _claim(given) if given else None
-        stored = self.rule.store(who, content, claim=said, source=source)
+        stated = _claim(given) if given else None
+        stored = self.rule.store(who, content, claim=stated, source=source)
         if not stored.deduplicated:
             self.theirs.add(stored.memory.id)
         return stored.memory.id

@@ -69,8 +69,8 @@ def arena(client: httpx2.Client) -> races.Arena:
     texts = {}
     for who, options in races.cast().items():
         owner = options.pop("owner")
-        asked = keys.KeyRequest(namespaces=[f"{project.name}:*"], requests_per_minute=0, **options)
-        texts[who] = keys.issue(project, asked, owner=owner).text
+        key_request = keys.KeyRequest(namespaces=[f"{project.name}:*"], requests_per_minute=0, **options)
+        texts[who] = keys.issue(project, key_request, owner=owner).text
     connections.close_all()
     return races.Arena(send_over(client, texts), f"{project.name}:main")
 
@@ -106,11 +106,11 @@ def run_races(client: httpx2.Client, rounds: int) -> None:
         counts = race(ground, rounds)
         times = ground.times()
         shares = {**counts, "deduplicated": ground.deduplicated, "forgotten": len(ground.forgotten)}
-        told = ", ".join(f"{number} {status}" for status, number in sorted(shares.items()) if number)
+        text = ", ".join(f"{number} {status}" for status, number in sorted(shares.items()) if number)
         p50, p99 = statistics.median(times), statistics.quantiles(times, n=100, method="inclusive")[98]
-        print(f"{name:30}{len(times):>8}{p50:>8.1f}{p99:>8.1f}{times[-1]:>8.1f}  {told}")
+        print(f"{name:30}{len(times):>8}{p50:>8.1f}{p99:>8.1f}{times[-1]:>8.1f}  {text}")
         others = {f"{method} {status} {code}".strip(): n for (method, status, code), n in sorted(ground.told().items())}
-        print(f"{'':30}  answers: {', '.join(f'{n} × {told}' for told, n in others.items())}")
+        print(f"{'':30}  answers: {', '.join(f'{n} × {text}' for text, n in others.items())}")
 
 
 def run_gate(client: httpx2.Client, rounds: int) -> None:
@@ -163,8 +163,8 @@ def run_batches(ground: races.Arena, who: str, names: Any) -> None:
     def batch(claims: bool) -> float:
         rows = [{"namespace": ground.namespace, "content": f"zq {uuid.uuid4().hex}"} for _ in range(BATCH)]
         if claims:
-            said = [{"subject": f"subject {next(names)}", "predicate": "motto", "value": "new"} for _ in rows]
-            rows = [{**row, "claim": claim} for row, claim in zip(rows, said, strict=True)]
+            drafts = [{"subject": f"subject {next(names)}", "predicate": "motto", "value": "new"} for _ in rows]
+            rows = [{**row, "claim": claim} for row, claim in zip(rows, drafts, strict=True)]
         start = time.perf_counter()
         status, answer = ground.send(who, "POST", "/api/v1/fragments/batch", {"fragments": rows, "embed": "later"})
         took = time.perf_counter() - start

@@ -47,10 +47,10 @@ def turns(client: httpx2.Client, namespace: str) -> dict[str, str]:
     return found
 
 
-def measure(client: httpx2.Client, namespace: str, asked: Sequence[Row]) -> list[Row]:
+def measure(client: httpx2.Client, namespace: str, asked_rows: Sequence[Row]) -> list[Row]:
     """For each question, budget and way: waste, and the share of the question's evidence in the answer."""
     dia_ids, rows = turns(client, namespace), []
-    for item in asked:
+    for item in asked_rows:
         question = {"namespace": namespace, "query": item["question"], "project_wide": False}
         wanted = evidence(item)
         best = {"packing": "priority", "max_memories": TOP_K}
@@ -88,7 +88,7 @@ def table(rows: Sequence[Row]) -> dict[str, Any]:
 
 def tell(client: httpx2.Client, project: str) -> list[str]:
     """Sixty keys, each with a value that was replaced, one that stands, one in quarantine and one of another agent."""
-    told, subjects = [], [f"visitor {n}" for n in range(KEYS)]
+    values, subjects = [], [f"visitor {n}" for n in range(KEYS)]
     for n, subject in enumerate(subjects):
         for place, value, source in (
             ("main", f"room {n}", "tool_output"),
@@ -99,15 +99,15 @@ def tell(client: httpx2.Client, project: str) -> list[str]:
         ):
             claim = {"subject": subject, "predicate": "lives_in", "value": value}
             text = f"{subject.capitalize()} lives in {value}."
-            told.append({"namespace": f"{project}:{place}", "content": text, "claim": claim})
-            told[-1]["provenance"] = {"source": source}
-    post(client, "fragments/batch", {"fragments": told})
+            values.append({"namespace": f"{project}:{place}", "content": text, "claim": claim})
+            values[-1]["provenance"] = {"source": source}
+    post(client, "fragments/batch", {"fragments": values})
     return subjects
 
 
 def exposed(client: httpx2.Client, project: str, subjects: Sequence[str]) -> tuple[int, int, int]:
     """Of default answers about these subjects: how many, those with superseded memories, those with rivals."""
-    asked = stale = rivals = 0
+    count = stale = rivals = 0
     for subject in subjects:
         for packing in ("density", "priority"):
             body = {"namespace": f"{project}:main", "query": f"Where does {subject} live?", "packing": packing}
@@ -117,11 +117,11 @@ def exposed(client: httpx2.Client, project: str, subjects: Sequence[str]) -> tup
             ]
             if len(rows) != len(included):
                 raise SystemExit("an answer holds memories that can't be read")
-            said = [(row["claim"]["subject"], row["claim"]["value"]) for row in rows if row["claim"]]
-            asked += 1
+            claims = [(row["claim"]["subject"], row["claim"]["value"]) for row in rows if row["claim"]]
+            count += 1
             stale += any(row["status"] != "active" for row in rows)
-            rivals += any(one[0] == two[0] and one[1] != two[1] for one, two in combinations(said, 2))
-    return asked, stale, rivals
+            rivals += any(one[0] == two[0] and one[1] != two[1] for one, two in combinations(claims, 2))
+    return count, stale, rivals
 
 
 def main() -> None:
@@ -144,17 +144,17 @@ def main() -> None:
             start = time.perf_counter()
             manage("ingest", "--namespace", namespace, str(path))
             print(f"{path.name}: stored in {time.perf_counter() - start:.1f} s", file=sys.stderr)
-            asked = questions(path)
-            rows += measure(client, namespace, asked[:: max(1, len(asked) // options.questions)])
+            items = questions(path)
+            rows += measure(client, namespace, items[:: max(1, len(items) // options.questions)])
         figures = table(rows)
-        asked, stale, rivals = exposed(client, project, tell(client, project))
+        items, stale, rivals = exposed(client, project, tell(client, project))
     print(
         f"\n{len(rows) // len(BUDGETS) // len(WAYS)} questions of {len(options.files)} conversations."
-        f"\nDefault answers about {KEYS} contested keys: {asked}; with anything superseded {stale / asked:.0%}, with"
-        f" claims that exclude each other {rivals / asked:.0%}."
+        f"\nDefault answers about {KEYS} contested keys: {items}; with anything superseded {stale / items:.0%}, with"
+        f" claims that exclude each other {rivals / items:.0%}."
     )
     if options.json:
-        print(json.dumps({"waste": figures, "answers": asked, "stale": stale, "rivals": rivals}))
+        print(json.dumps({"waste": figures, "answers": items, "stale": stale, "rivals": rivals}))
 
 
 if __name__ == "__main__":

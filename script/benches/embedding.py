@@ -83,8 +83,8 @@ def cold(kind: str) -> tuple[float, float]:
     code = COLD.format(make=MAKE[kind], use=USE[kind])
     runs = []
     for _ in range(3):
-        told = subprocess.run([sys.executable, "-c", code, str(SOURCE)], check=True, capture_output=True, text=True)
-        runs.append([float(part) for part in told.stdout.split()[-2:]])
+        output = subprocess.run([sys.executable, "-c", code, str(SOURCE)], check=True, capture_output=True, text=True)
+        runs.append([float(part) for part in output.stdout.split()[-2:]])
     return statistics.median(run[0] for run in runs), statistics.median(run[1] for run in runs)
 
 

@@ -122,8 +122,8 @@ def main() -> int:
         python = python_with(PACKAGES, home=home)
         key = json.loads(manage("apikey", "create", "--project", PROJECT, "--rate", "0", "--json"))["key"]
         with serving(log=home / "server.log") as url:
-            told = {"NOVAMEM_URL": url, "NOVAMEM_KEY": key, "NOVAMEM_PROJECT": PROJECT}
-            outcomes = [run(*suite, python=python, home=home, told=told) for suite in SUITES]
+            values = {"NOVAMEM_URL": url, "NOVAMEM_KEY": key, "NOVAMEM_PROJECT": PROJECT}
+            outcomes = [run(*suite, python=python, home=home, told=values) for suite in SUITES]
     except NotInstalled as error:
         print(f"✗ {error}", file=sys.stderr)
         return 2

@@ -155,10 +155,10 @@ def figures_of(peer: Peer, job: Row, *, home: Path) -> Row:
     try:
         own = nullcontext("" if peer.packages else os.environ["DATABASE_URL"])
         with database(f"peer_{peer.module}") if peer.in_postgres else own as url:
-            asked, answer = folder / "asked.json", folder / "answer.json"
+            paths, answer = folder / "asked.json", folder / "answer.json"
             opening = {"folder": str(folder), "database": url, "model": job["model"]}
-            asked.write_text(json.dumps({**job, "job": opening, "packages": peer.packages}))
-            command = [str(python), "-m", "script.benches._peers", peer.module, str(asked), str(answer)]
+            paths.write_text(json.dumps({**job, "job": opening, "packages": peer.packages}))
+            command = [str(python), "-m", "script.benches._peers", peer.module, str(paths), str(answer)]
             _run(command, environment(peer, folder))
             return {**json.loads(answer.read_text()), "load": os.getloadavg()[0]}
     finally:
@@ -175,8 +175,8 @@ def environment(peer: Peer, folder: Path) -> dict[str, str]:
 
 
 def _run(command: Sequence[str], environment: dict[str, str]) -> None:
-    with tempfile.TemporaryFile("w+") as said:
-        process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=said, stderr=said)
+    with tempfile.TemporaryFile("w+") as output:
+        process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=output, stderr=output)
         try:
             process.wait(PATIENCE)
         except subprocess.TimeoutExpired as error:
@@ -185,8 +185,8 @@ def _run(command: Sequence[str], environment: dict[str, str]) -> None:
             process.terminate()  # a memory that has ended already does not mind
             process.wait()
         if process.returncode:
-            said.seek(0)
-            raise Failed(last_line(said.read()) or f"ended with {process.returncode}")
+            output.seek(0)
+            raise Failed(last_line(output.read()) or f"ended with {process.returncode}")
 
 
 def summed_up(raw: Row, files: Sequence[Path]) -> Row:
@@ -253,10 +253,16 @@ def told(figures: dict[str, Row]) -> None:
 def job_of(files: Sequence[Path], *, batch: int) -> Row:
     """Return what every memory gets alike: texts and questions by place, the embedding model, how it is used."""
     turns = {place(path): [asdict(turn) for turn in turns_of(path)] for path in files}
-    asked = {place(path): [item["question"] for item in questions(path)] for path in files}
-    counts = [sum(map(len, rows.values())) for rows in (turns, asked)]
+    questions_by_place = {place(path): [item["question"] for item in questions(path)] for path in files}
+    counts = [sum(map(len, rows.values())) for rows in (turns, questions_by_place)]
     print(f"{counts[0]} turns in batches of {batch}, {counts[1]} questions, top {max(DEPTHS)}, one client")
-    return {"model": exported_model(), "turns": turns, "questions": asked, "batch": batch, "count": max(DEPTHS)}
+    return {
+        "model": exported_model(),
+        "turns": turns,
+        "questions": questions_by_place,
+        "batch": batch,
+        "count": max(DEPTHS),
+    }
 
 
 def all_measured(peers: Sequence[Peer], files: Sequence[Path], *, batch: int) -> dict[str, Row]:

@@ -58,13 +58,13 @@ def floored(
 def floor_table(kind: str, found: dict[str, list[float]]) -> dict[str, float]:
     """Print and return the share of unrelated questions that were answered by nothing, and the recall lost."""
     refused = [value for name, values in found.items() if name != "recall@10 lost" for value in values]
-    told = {name: round(statistics.fmean(values), 4) for name, values in found.items()} | {
+    means = {name: round(statistics.fmean(values), 4) for name, values in found.items()} | {
         "all unrelated": round(statistics.fmean(refused), 4)
     }
     print(f"\n{kind}: answered by nothing (≥ {REFUSED_GOAL}), recall@10 lost (≤ {LOST_GOAL})")
-    for name, share in told.items():
+    for name, share in means.items():
         print(f"{name:25}{share:>11.3f}")
-    return told
+    return means
 
 
 def measure(client: httpx2.Client, path: Path, namespace: str) -> tuple[list[dict[str, Any]], list[float]]:

@@ -197,16 +197,16 @@ def bare(url: str, ground: Ground, rounds: int) -> None:
 
 def said(ground: Ground, query: str) -> list[tuple[Any, Any]]:
     """Return the statements that a request's search runs, with their values."""
-    heard: list[tuple[Any, Any]] = []
+    durations: list[tuple[Any, Any]] = []
 
     def listen(execute: Any, statement: Any, values: Any, many: Any, context: Any) -> Any:
-        heard.append((statement, values))
+        durations.append((statement, values))
         return execute(statement, values, many, context)
 
     with connection.execute_wrapper(listen):
         body = {"namespace": ground.namespace, "query": query, "project_wide": False}
         search.search_answer(ground.principal, validated(search.SearchInput, body))
-    return heard
+    return durations
 
 
 def wanted(query: str, vector: Any, filters: Filters, *, most: int) -> Search:
@@ -235,8 +235,8 @@ def recall(grounds: list[Ground], rounds: int) -> None:
                 took[kind].append((between - began, time.perf_counter() - between))
                 found[kind].append(len(set(near) & set(exact)) / max(1, len(exact)))
     connections.close_all()
-    told = ", ".join(f"{kind} {statistics.fmean(values):.3f}" for kind, values in found.items())
-    print(f"  recall@10 against exact, {ground.fragments:,} fragments: {told}")
+    text = ", ".join(f"{kind} {statistics.fmean(values):.3f}" for kind, values in found.items())
+    print(f"  recall@10 against exact, {ground.fragments:,} fragments: {text}")
     chosen, exactly = (statistics.median(times) * 1000 for times in zip(*took["none"], strict=True))
     print(f"  its vectors: {chosen:.1f} ms {'by their index' if ready else 'one by one'}, {exactly:.1f} ms one by one")
 

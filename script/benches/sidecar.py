@@ -84,21 +84,21 @@ def main() -> int:
     for name in ("none", "refusing", *DEAD):
         with fake(mode=name) if name in DEAD else nullcontext() as server:
             url = server.url if server else REFUSING if name == "refusing" else ""
-            without, with_it, asked = compared(project, key, url, count, heard=server and server.requests)
+            without, with_it, rows = compared(project, key, url, count, heard=server and server.requests)
         ratio = with_it / without
-        wrong = name != "none" and (ratio > LIMIT or asked == 0)
+        wrong = name != "none" and (ratio > LIMIT or rows == 0)
         failed |= wrong
-        told, verdict = "" if asked is None else asked, "✗" if wrong else "ok"
-        print(f"  {name:75}{without:>10.2f}{with_it:>10.2f}{ratio:>8.2f}{told:>8}  {verdict}", flush=True)
+        text, verdict = "" if rows is None else rows, "✗" if wrong else "ok"
+        print(f"  {name:75}{without:>10.2f}{with_it:>10.2f}{ratio:>8.2f}{text:>8}  {verdict}", flush=True)
     return 1 if failed else 0
 
 
-def _asked(heard: list[dict[str, Any]] | None) -> int | None:
+def _asked(requests: list[dict[str, Any]] | None) -> int | None:
     """Return how often the worker has asked by now; it gets a minute for the first time."""
     deadline = time.monotonic() + 60
-    while heard == [] and time.monotonic() < deadline:
+    while requests == [] and time.monotonic() < deadline:
         time.sleep(0.2)
-    return None if heard is None else len(heard)
+    return None if requests is None else len(requests)
 
 
 def compared(

@@ -113,10 +113,8 @@ def asks(client: httpx2.Client, tenants: dict[str, Tenant], users: int, rounds: 
 
 def sizes(tenants: dict[str, Tenant], users: int) -> None:
     """Print what the database took for each user."""
-    mine, one = (tenants[kind].octets / users / 1024 for kind in ("users", "one"))
-    print(
-        f"  database for each user: {mine:.1f} kB; {EACH} memories in one namespace: {one:.1f} kB  × {mine / one:.2f}"
-    )
+    own, one = (tenants[kind].octets / users / 1024 for kind in ("users", "one"))
+    print(f"  database for each user: {own:.1f} kB; {EACH} memories in one namespace: {one:.1f} kB  × {own / one:.2f}")
 
 
 def upkeep_round(principal: Principal) -> dict[str, float]:

@@ -167,7 +167,7 @@ def test_calibrating_keeps_the_floor_with_the_model(monkeypatch):
 @pytest.mark.usefixtures("principal")
 def test_a_model_that_is_away_is_not_calibrated():
     model = active_model()
-    EmbeddingModel.objects.update(provider="gone")
+    EmbeddingModel.objects.update(provider="gone", floor=None)
     model.refresh_from_db()
     assert (calibrate(model), active_model().floor) == (None, None)
 

@@ -80,11 +80,11 @@ class Manifest:
 
     def miscounted(self, found: Mapping[str, int]) -> str:
         """Return how it counts otherwise than the file, which holds `found` by bucket; empty when it does not."""
-        said = {each["bucket"]: each["count"] for each in self.counts}
-        for bucket in {**said, **found}:
-            if said.get(bucket, 0) != found.get(bucket, 0):
+        counts = {each["bucket"]: each["count"] for each in self.counts}
+        for bucket in {**counts, **found}:
+            if counts.get(bucket, 0) != found.get(bucket, 0):
                 held = found.get(bucket, 0)
-                return f"the manifest counts {said.get(bucket, 0)} fragments of {bucket!r}, the file holds {held}"
+                return f"the manifest counts {counts.get(bucket, 0)} fragments of {bucket!r}, the file holds {held}"
         return ""
 
     @property

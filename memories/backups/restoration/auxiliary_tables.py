@@ -41,16 +41,16 @@ def rules_left(*, there: uuid.UUID, here: uuid.UUID) -> int:
 
 def insert_auxiliary_rows(project_id: uuid.UUID, *, there: uuid.UUID, here: uuid.UUID) -> dict[str, int]:
     """Episodes with their members, conflicts, tombstones and copies; how many of each."""
-    mine, place = f"WHERE s.namespace_id = '{there}'", {"namespace_id": f"'{here}'::uuid"}
+    part, place = f"WHERE s.namespace_id = '{there}'", {"namespace_id": f"'{here}'::uuid"}
     known = "(SELECT f.id FROM memories_fragment f WHERE f.project_id = s.project_id AND f.id = s.{0})"
     sides = {name: known.format(name) for name in ("newcomer_id", "existing_id")}
     lives = "EXISTS (SELECT FROM memories_fragment f WHERE f.project_id = s.project_id AND f.id = s.{0})"
     counts = {
-        "episode": insert_staged(MODELS["episode"], "episode", f"{mine} AND s.conversation_id = ''", replaced=place),
-        "conflict": insert_staged(MODELS["conflict"], "conflict", mine, replaced={**place, **sides}),
+        "episode": insert_staged(MODELS["episode"], "episode", f"{part} AND s.conversation_id = ''", replaced=place),
+        "conflict": insert_staged(MODELS["conflict"], "conflict", part, replaced={**place, **sides}),
         "ruling": _put_rulings(there=there, here=here),
         "tombstone": insert_staged(
-            MODELS["tombstone"], "tombstone", f"{mine} AND NOT {lives.format('original_id')}", replaced=place
+            MODELS["tombstone"], "tombstone", f"{part} AND NOT {lives.format('original_id')}", replaced=place
         ),
         "archive": _put_copies(project_id, there=there, here=here),
     }
@@ -77,8 +77,8 @@ def _put_rulings(*, there: uuid.UUID, here: uuid.UUID) -> int:
         "fragment_id": known.format("fragment_id", "memories_fragment"),
         "replaced_by_id": f"(SELECT o.id FROM staged_ruling o WHERE o.id = s.replaced_by_id AND {KEPT.format('o')})",
     }
-    mine = f"WHERE s.namespace_id = '{there}' AND {KEPT.format('s')}"
-    return insert_staged(MODELS["ruling"], "ruling", mine, replaced=replaced)
+    part = f"WHERE s.namespace_id = '{there}' AND {KEPT.format('s')}"
+    return insert_staged(MODELS["ruling"], "ruling", part, replaced=replaced)
 
 
 # The rows of a copy live here again: the inverse of what `records.COPY` takes away.

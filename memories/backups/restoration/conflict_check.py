@@ -117,11 +117,11 @@ def _load_newcomers(values: Mapping[str, Any]) -> list[tuple[Newcomer, Sequence[
     rows = fetch(f"SELECT {', '.join(names)} {COMING} ORDER BY s.created_at, s.id, c.position", values)
     found: list[tuple[Newcomer, Sequence[Claim]]] = []
     for _, group in groupby(rows, key=itemgetter(0)):
-        told = list(group)
+        group_rows = list(group)
         place = {"project_id": values["project"], "namespace_id": values["here"]}
-        fragment = Fragment(**place, **dict(zip(own, told[0], strict=False)))
+        fragment = Fragment(**place, **dict(zip(own, group_rows[0], strict=False)))
         fragment.extra = json.loads(fragment.extra)
-        claimed = [dict(zip((*CLAIMED, *DIGESTS), row[len(own) :], strict=True)) for row in told]
+        claimed = [dict(zip((*CLAIMED, *DIGESTS), row[len(own) :], strict=True)) for row in group_rows]
         claims = [
             Claim(fragment=fragment, status=fragment.status, **place, **c) for c in claimed if c["subject"] is not None
         ]

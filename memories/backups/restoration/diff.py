@@ -106,8 +106,8 @@ def judge(project_id: uuid.UUID, *, there: uuid.UUID, here: uuid.UUID) -> dict[s
     ids: dict[str, list[str]] = {}
     for verdict, which in named:
         ids.setdefault(verdict, []).append(str(which))
-    told = {"rejected": rejected, "ids": ids, "samples": _samples()}
-    return {**{verdict: counts[verdict] for verdict in COUNTED}, **told}
+    report = {"rejected": rejected, "ids": ids, "samples": _samples()}
+    return {**{verdict: counts[verdict] for verdict in COUNTED}, **report}
 
 
 def _samples() -> dict[str, list[str]]:

@@ -58,9 +58,9 @@ def exempt_unrelated(project_id: uuid.UUID) -> None:
 
 def stage_lineage() -> None:
     """Keep of each staged copy of a digest what that was made of."""
-    asked = """SELECT id, convert_from(payload, 'UTF8') FROM staged_archive
+    query = """SELECT id, convert_from(payload, 'UTF8') FROM staged_archive
         WHERE position('"source_type": "digest"'::bytea IN payload) > 0"""
-    found = [(which, Archive.lineage_in(text)) for rows in batches(asked, [], size=COPIES) for which, text in rows]
+    found = [(which, Archive.lineage_in(text)) for rows in batches(query, [], size=COPIES) for which, text in rows]
     for which, lineage in found:
         execute("UPDATE staged_archive SET lineage = %s WHERE id = %s", [lineage, which])
 
@@ -102,8 +102,8 @@ def bar_digests(project_id: uuid.UUID, *, there: uuid.UUID, here: uuid.UUID) -> 
 def _in_copies() -> str:
     """Return the SQL that asks whether a staged copy `s` is of a forgotten memory, or holds a forgotten text."""
     words = [[f"{HELD} #> '{{{part},{name}}}'" for name in ("content", "extra")] for part in ("fragment", "made")]
-    asked = [erased("s.fragment_id", "1", f"({text} #>> '{{}}')", extra) for text, extra in words]
-    return "false" if "false" in asked else f"({' OR '.join(asked)})"
+    conditions = [erased("s.fragment_id", "1", f"({text} #>> '{{}}')", extra) for text, extra in words]
+    return "false" if "false" in conditions else f"({' OR '.join(conditions)})"
 
 
 def drop(project_id: uuid.UUID, *, there: uuid.UUID, here: uuid.UUID) -> None:
@@ -112,13 +112,13 @@ def drop(project_id: uuid.UUID, *, there: uuid.UUID, here: uuid.UUID) -> None:
     `bar` said who may not: their copies and tombstones go, and their words in conflicts.
     """
     values = {"project": project_id, "there": there, "here": here}
-    mine = "s.namespace_id = %(there)s"
-    execute(f"DELETE FROM staged_archive s WHERE {mine} AND s.fragment_id IN {GONE}", values)
-    execute(f"DELETE FROM staged_tombstone s WHERE {mine} AND s.original_id IN {GONE}", values)
+    part = "s.namespace_id = %(there)s"
+    execute(f"DELETE FROM staged_archive s WHERE {part} AND s.fragment_id IN {GONE}", values)
+    execute(f"DELETE FROM staged_tombstone s WHERE {part} AND s.original_id IN {GONE}", values)
     _blank_conflicts(values)
     if (forgotten := _in_copies()) == "false":
         return
-    execute(f"DELETE FROM staged_archive s WHERE {mine} AND {forgotten}", values)
+    execute(f"DELETE FROM staged_archive s WHERE {part} AND {forgotten}", values)
     former = erased("s.fragment_id", "1", "s.content")
     ours = "EXISTS (SELECT FROM staged_verdict v WHERE v.id = s.fragment_id)"
     execute(f"DELETE FROM staged_revisions s WHERE {ours} AND {former}", values)
@@ -127,7 +127,7 @@ def drop(project_id: uuid.UUID, *, there: uuid.UUID, here: uuid.UUID) -> None:
     execute(
         f"""UPDATE staged_archive s SET payload = convert_to(jsonb_set({HELD}, '{{revisions}}', coalesce(
                 (SELECT jsonb_agg(r.e ORDER BY r.place) FROM {revisions} WHERE NOT {former}), 'null'))::text, 'UTF8')
-            WHERE {mine} AND CASE jsonb_typeof({HELD} -> 'revisions') WHEN 'array' THEN
+            WHERE {part} AND CASE jsonb_typeof({HELD} -> 'revisions') WHEN 'array' THEN
                 EXISTS (SELECT FROM {revisions} WHERE {former}) END""",
         values,
     )
@@ -135,25 +135,25 @@ def drop(project_id: uuid.UUID, *, there: uuid.UUID, here: uuid.UUID) -> None:
 
 def _blank_conflicts(values: dict[str, Any]) -> None:
     """As forgetting does: what waits for one that may not come waits no more, and no word of it is kept."""
-    mine = "s.namespace_id = %(there)s"
+    part = "s.namespace_id = %(there)s"
     execute(
-        f"""DELETE FROM staged_conflict s WHERE {mine} AND s.resolved_at IS NULL AND (s.newcomer_id IN {GONE}
+        f"""DELETE FROM staged_conflict s WHERE {part} AND s.resolved_at IS NULL AND (s.newcomer_id IN {GONE}
             OR (s.kind = 'dispute' OR s.newcomer_id IS NULL) AND s.existing_id IN {GONE})""",
         values,
     )
     execute(
-        f"""UPDATE staged_conflict s SET note = '', before = NULL WHERE {mine} AND s.newcomer_id IN (
+        f"""UPDATE staged_conflict s SET note = '', before = NULL WHERE {part} AND s.newcomer_id IN (
             SELECT o.newcomer_id FROM staged_conflict o WHERE o.existing_id IN {GONE})""",
         values,
     )
     execute(
-        f"""UPDATE staged_ruling s SET note = '' WHERE {mine} AND EXISTS (
+        f"""UPDATE staged_ruling s SET note = '' WHERE {part} AND EXISTS (
             SELECT FROM unnest(s.chosen_fragments || s.ruled_out_fragments || s.fragment_id) AS e (id)
             WHERE e.id IN {GONE})""",
         values,
     )
     execute(
         f"""UPDATE staged_conflict s SET statement = NULL, note = '', before = NULL
-            WHERE {mine} AND (s.newcomer_id IN {GONE} OR s.existing_id IN {GONE})""",
+            WHERE {part} AND (s.newcomer_id IN {GONE} OR s.existing_id IN {GONE})""",
         values,
     )

@@ -35,8 +35,8 @@ def columns(model: str) -> list[str]:
 
 def insert_staged(model: str, name: str, source: str, *, once: str = "", replaced: dict[str, str] | None = None) -> int:
     """INSERT … SELECT of staged rows `s`; how many were written. `replaced` gives other SQL for columns."""
-    names, told = columns(model), replaced or {}
-    values = ", ".join(told.get(column, f's."{column}"') for column in names)
+    names, listed = columns(model), replaced or {}
+    values = ", ".join(listed.get(column, f's."{column}"') for column in names)
     quoted = ", ".join(f'"{column}"' for column in names)
     with connection.cursor() as cursor:
         cursor.execute(
@@ -97,9 +97,9 @@ def digest_claims(project_id: uuid.UUID, *, there: uuid.UUID, here: uuid.UUID) -
                key_digest bytea, value_digest bytea)""",
         [],
     )
-    asked = f"""SELECT s.id, s.subject, s.predicate, s.value FROM staged_claim s
+    query = f"""SELECT s.id, s.subject, s.predicate, s.value FROM staged_claim s
         {TAKEN.format(id="s.fragment_id", verdicts=NEWER)} WHERE s.namespace_id = %(there)s"""
-    for rows in batches(asked, {"there": there}, size=BATCH):
+    for rows in batches(query, {"there": there}, size=BATCH):
         found = digests_of(project_id, here, [row[1:] for row in rows])
         with connection.cursor() as cursor, cursor.copy("COPY staged_digest FROM STDIN") as copy:
             for row, digests in zip(rows, found, strict=True):
@@ -153,14 +153,14 @@ def change_fragments(project_id: uuid.UUID, *, here: uuid.UUID, held_back: Seque
     kept = {"id", "project_id", "namespace_id", *diff.BIRTH}
     names = [name for name in columns("memories.Fragment") if name not in kept]
     back = f"s.id = ANY ('{{{','.join(map(str, held_back))}}}'::uuid[])" if held_back else "false"
-    told = {
+    new_values = {
         "status": f"CASE WHEN {back} THEN 'archived' ELSE s.status END",
         "superseded_by_id": """(SELECT o.id FROM memories_fragment o
             WHERE o.project_id = s.project_id AND o.id = s.superseded_by_id)""",
     }
-    assigned = ", ".join(f'"{name}" = {told.get(name, f"s.{name}")}' for name in names)
+    assigned = ", ".join(f'"{name}" = {new_values.get(name, f"s.{name}")}' for name in names)
     taken = "FROM staged_fragment s JOIN staged_verdict v ON v.id = s.id AND v.verdict = 'update'"
-    mine = "WHERE f.project_id = %(project)s AND f.id = s.id"
+    part = "WHERE f.project_id = %(project)s AND f.id = s.id"
     values = {"project": project_id}
     for table in ("memories_claim", "conflicts_vote"):
         execute(
@@ -171,15 +171,15 @@ def change_fragments(project_id: uuid.UUID, *, here: uuid.UUID, held_back: Seque
     # The vectors of a text that changes belong to the former one.
     execute(
         f"""DELETE FROM memories_embedding e USING memories_fragment f, staged_fragment s, staged_verdict v
-        {mine} AND v.id = s.id AND v.verdict = 'update' AND f.content <> s.content
+        {part} AND v.id = s.id AND v.verdict = 'update' AND f.content <> s.content
         AND e.project_id = f.project_id AND e.namespace_id = f.namespace_id AND e.fragment_id = f.id""",
         values,
     )
     with connection.cursor() as cursor:
-        cursor.execute(f"UPDATE memories_fragment f SET {assigned} {taken} {mine}", values)
+        cursor.execute(f"UPDATE memories_fragment f SET {assigned} {taken} {part}", values)
         changed = int(cursor.rowcount)
     # A trigger counts on where the text is another one.
-    execute(f"UPDATE memories_fragment f SET revision = s.revision {taken} {mine} AND f.revision <> s.revision", values)
+    execute(f"UPDATE memories_fragment f SET revision = s.revision {taken} {part} AND f.revision <> s.revision", values)
     return changed
 
 
@@ -260,18 +260,18 @@ def write(
     *,
     here: uuid.UUID,
     held_back: Sequence[uuid.UUID],
-    told: dict[str, Any],
+    counts: dict[str, Any],
     shadow: bool = False,
 ) -> None:
     """The fragments that were judged as new or newer, with all under them. Nothing refers to those of a shadow."""
     insert_fragments(here=here, held_back=held_back)
-    if told["insert"] >= MANY and not shadow:
+    if counts["insert"] >= MANY and not shadow:
         analyze()
     update_successors(project_id)
     if taken := mark_taken(project_id):
-        told["insert"] -= taken
-        told["rejected"]["id_taken"] = taken
-    if told["update"]:
+        counts["insert"] -= taken
+        counts["rejected"]["id_taken"] = taken
+    if counts["update"]:
         change_fragments(project_id, here=here, held_back=held_back)
     insert_dependents(here=here)
     insert_links()

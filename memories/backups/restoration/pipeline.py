@@ -170,9 +170,9 @@ def _letting_go(principal: Principal, row: Backup) -> Iterator[None]:
     except BrokenBundle:
         with access.enter(principal, why="refuse upload"):
             rows = Backup.objects.within(principal.project_id)
-            mine = rows.unproven().filter(id=row.id, origin=BackupOrigin.UPLOADED, protected=False)
-            if mine.exists() and not rows.filter(base=row.id).exists():
-                mine.delete()
+            pending = rows.unproven().filter(id=row.id, origin=BackupOrigin.UPLOADED, protected=False)
+            if pending.exists() and not rows.filter(base=row.id).exists():
+                pending.delete()
                 storage.remove(row.file)
         raise
 
@@ -289,10 +289,10 @@ def apply(
             progress.note(stage=f"applying {name}"[:64], done=done, total=len(read.ids))
             recall = _recall_guard(principal, name, progress.operation, now=now)
             with access.enter(principal, why="restore"):
-                told = _apply(principal, read, name, there, now=now)
-                told |= recall.settle(accept=progress.operation.options.get(ACCEPT, False), progress=progress)
+                counts = _apply(principal, read, name, there, now=now)
+                counts |= recall.settle(accept=progress.operation.options.get(ACCEPT, False), progress=progress)
                 failpoints.reach("restore.applied")
-            parts[name] = told
+            parts[name] = counts
             progress.report = {**report, **restore_plan.summarise_counts(parts)}
         failpoints.reach("restore.committed")
         progress.save(stage="applying", done=done + 1, total=len(read.ids), cursor=progress.operation.cursor)
@@ -343,20 +343,20 @@ def _apply(principal: Principal, read: Read, name: str, there: uuid.UUID, *, now
         "SELECT 1 FROM memories_claim WHERE project_id = %s AND namespace_id = %s LIMIT 1", [project_id, here]
     ):
         auxiliary_tables.insert_predicates(there=there, here=here)
-    told = diff.judge(project_id, there=there, here=here)
+    counts = diff.judge(project_id, there=there, here=here)
     erasure_filter.drop(project_id, there=there, here=here)
     erasure_filter.exempt_unrelated(project_id)
-    told["rules_left"] = auxiliary_tables.rules_left(there=there, here=here)
+    counts["rules_left"] = auxiliary_tables.rules_left(there=there, here=here)
     insertion.digest_claims(project_id, there=there, here=here)
     kept = conflict_check.keep_stronger(project_id, there=there, here=here)
-    told["update"], told["skipped_stale"] = told["update"] - kept, told["skipped_stale"] + kept
+    counts["update"], counts["skipped_stale"] = counts["update"] - kept, counts["skipped_stale"] + kept
     waiting = conflict_check.find_contested(project_id, there=there, here=here, now=now)
-    insertion.write(project_id, here=here, held_back=list(waiting), told=told)
+    insertion.write(project_id, here=here, held_back=list(waiting), counts=counts)
     failpoints.reach("restore.half")
     auxiliary_tables.clear_tombstones(project_id)
-    told["others"] = auxiliary_tables.insert_auxiliary_rows(project_id, there=there, here=here)
+    counts["others"] = auxiliary_tables.insert_auxiliary_rows(project_id, there=there, here=here)
     auxiliary_tables.create_rulings_of_restored(project_id, here=here)
     auxiliary_tables.insert_version_conflicts(project_id, now=now)
     insertion.index(project_id)
-    told["through_the_gate"] = conflict_check.admit_contested(project_id, waiting, now=now)
-    return told
+    counts["through_the_gate"] = conflict_check.admit_contested(project_id, waiting, now=now)
+    return counts

@@ -331,6 +331,6 @@ def _escaped(raw: bytes) -> bytes:
 
 def _reason(error: Exception) -> str:
     """Postgres' word for what is wrong, without the values."""
-    told = getattr(error.__cause__, "diag", None)
-    name = told and (told.constraint_name or told.column_name)
+    diagnostics = getattr(error.__cause__, "diag", None)
+    name = diagnostics and (diagnostics.constraint_name or diagnostics.column_name)
     return f"{type(error).__name__}{f' of {name}' if name else ''}"

@@ -182,12 +182,12 @@ def _restore(principal: Principal, read: restoration.Read, progress: Progress) -
         progress.note(stage="drill", done=done, total=len(read.ids))
         here = insertion.ensure_namespace(principal, read.stage.namespaces[name])
         auxiliary_tables.insert_predicates(there=there, here=here)
-        told = diff.judge(project_id, there=there, here=here)
+        counts = diff.judge(project_id, there=there, here=here)
         erasure_filter.drop(project_id, there=there, here=here)
         insertion.digest_claims(project_id, there=there, here=here)
-        insertion.write(project_id, here=here, held_back=[], told=told, shadow=True)
+        insertion.write(project_id, here=here, held_back=[], counts=counts, shadow=True)
         auxiliary_tables.insert_auxiliary_rows(project_id, there=there, here=here)
-        if rejected := {key: told[key] for key in ("rejected", "blocked_by_erasure") if told[key]}:
+        if rejected := {key: counts[key] for key in ("rejected", "blocked_by_erasure") if counts[key]}:
             raise DrillFailed(rejected)
     for name, there in read.ids:
         here = insertion.ensure_namespace(principal, read.stage.namespaces[name])
@@ -224,23 +224,23 @@ def _latest(chain: list[Backup], *, now: datetime.datetime) -> Iterator[dict[str
     """Return what the chain says of each fragment that is there at its end: the last file that names it counts."""
     named: set[str] = set()
     for row in reversed(chain):
-        mine: set[str] = set()
+        own_claims: set[str] = set()
         for line in _read(row, now=now):
             if line.kind == "gone":
-                mine.update(line.told["ids"])
+                own_claims.update(line.told["ids"])
             elif line.kind == "fragment" and line.told["row"]["id"] not in named:
-                mine.add(line.told["row"]["id"])
+                own_claims.add(line.told["row"]["id"])
                 yield line.told
         if row.base_id is not None:  # of the first nobody asks any more
-            named |= mine
+            named |= own_claims
 
 
 def _sum(fragments: Iterator[dict[str, Any]]) -> dict[str, Any]:
     """Return how many, and the sum of the SHA-256 of each with its claim: the same in any order."""
     total, count = 0, 0
-    for told in fragments:
-        said = {name: told[name] for name in ("row", "claim", "claims") if name in told}
-        core = json.dumps(said, sort_keys=True, ensure_ascii=False)
+    for record in fragments:
+        parts = {name: record[name] for name in ("row", "claim", "claims") if name in record}
+        core = json.dumps(parts, sort_keys=True, ensure_ascii=False)
         total += int.from_bytes(hashlib.sha256(core.encode()).digest())
         count += 1
     return {"fragments": count, "sha256": f"{total % (1 << 256):064x}"}

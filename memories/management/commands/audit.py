@@ -67,8 +67,8 @@ def _describe_proof(proof: audit.Proof) -> dict[str, Any]:
 
 def _lines(name: str, proof: audit.Proof) -> Iterator[str]:
     chain, rows = proof.chain, proof.rows
-    said = f"{chain.finding.kind}: {chain.finding.what}" if chain.finding else "whole"
-    yield f"{name}: {said} ({chain.seals} seals, {chain.events} events, {chain.unsealed} not sealed yet)"
+    text = f"{chain.finding.kind}: {chain.finding.what}" if chain.finding else "whole"
+    yield f"{name}: {text} ({chain.seals} seals, {chain.events} events, {chain.unsealed} not sealed yet)"
     yield f"{name}: {rows.differ or 'none'} of {rows.rows} rows differ from their history" + (
         f"; of {rows.without_digest} the words are from before they had a digest" if rows.without_digest else ""
     )

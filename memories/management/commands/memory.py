@@ -60,14 +60,14 @@ class Command(TyperCommand):
         """The newest memories, of all projects or of one namespace."""
         _one_of(kind, FragmentType.values)
         _one_of(status, [*Status.values, "all"])
-        asked = {"type": kind, "status": status if status != "all" else ""}
+        conditions = {"type": kind, "status": status if status != "all" else ""}
         scope = scope_named(namespace, user) if namespace else ""
-        asked |= {} if namespace else {"namespace__user": user}
+        conditions |= {} if namespace else {"namespace__user": user}
         found = []
         for project in _projects(namespace):
             with access.enter(access.system_principal(project), why="list"):
                 rows = Fragment.objects.within(project.id).for_answers()
-                rows = rows.filter(**{name: value for name, value in asked.items() if value})
+                rows = rows.filter(**{name: value for name, value in conditions.items() if value})
                 if scope:
                     rows = rows.filter(namespace__in=Namespace.objects.within(project.id).named([scope]))
                 found += answers([*rows.newest_first()[:limit]], now=timezone.now())

@@ -43,14 +43,14 @@ class Command(TyperCommand):
     ) -> None:
         """The newest proposals that are kept."""
         wishes = {"task_id": task, "outcome": outcome, "waiting": waiting}
-        asked = {name: value for name, value in wishes.items() if value}
+        conditions = {name: value for name, value in wishes.items() if value}
         rows = []
         for found in projects_named(project):
             with access.enter(access.system_principal(found), why="list"):
-                mine = Proposal.objects.within(found.id).filter(**asked).lasting(now=timezone.now())
+                proposals = Proposal.objects.within(found.id).filter(**conditions).lasting(now=timezone.now())
                 rows += [
                     proposal_json(row)
-                    for row in mine.select_related("namespace").order_by("-created_at", "-id")[:limit]
+                    for row in proposals.select_related("namespace").order_by("-created_at", "-id")[:limit]
                 ]
         self._print_rows(rows, as_json=as_json)
 

@@ -62,8 +62,8 @@ class Command(TyperCommand):
         rows = []
         for found in projects_named(project):
             with access.enter(access.system_principal(found), why="list"):
-                mine = LlmCall.objects.within(found.id).order_by("-created_at", "-id")[:limit]
-                rows += [{"id": str(row.id), **{name: getattr(row, name) for name in names}} for row in mine]
+                calls = LlmCall.objects.within(found.id).order_by("-created_at", "-id")[:limit]
+                rows += [{"id": str(row.id), **{name: getattr(row, name) for name in names}} for row in calls]
         table = Table(*names)
         for row in rows:
             table.add_row(*(str(row[name])[:19] for name in names))

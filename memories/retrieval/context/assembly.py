@@ -99,9 +99,9 @@ class Memory:
 
 def build_context(principal: Principal, request: Request, *, now: datetime.datetime) -> Context:
     """Return the context block for a question. Raise what search raises."""
-    asked = prepare_question(principal, replace(request.question, top_k=request.considered), now=now)
+    prepared = prepare_question(principal, replace(request.question, top_k=request.considered), now=now)
     with access.enter(principal, why="context"):
-        results = answer(principal, asked, now=now)
+        results = answer(principal, prepared, now=now)
         places = results.places
         salt = bytes(Project.objects.values_list("salt", flat=True).get(id=principal.project_id))
         items, left_out = _candidates(principal, request, places, results, now)
@@ -150,12 +150,12 @@ def _candidates(
     hits = results.hits
     linked = linked_memories(hits, request.question, places, principal, most=request.most, now=now)
     for hit in hits:
-        told: Any = hit.fragment
-        told.contradicts, told.on_record = hit.contradicts, hit.on_record
+        labels: Any = hit.fragment
+        labels.contradicts, labels.on_record = hit.contradicts, hit.on_record
     against = claims_against_fragments([row for row, _ in linked], results.claims, places) if results.claims else {}
     for row, _ in linked:
-        told = row
-        told.contradicts, told.on_record = (
+        labels = row
+        labels.contradicts, labels.on_record = (
             (against[row.id].contradicts, against[row.id].on_record) if against else (None, None)
         )
     items = [item(hit.fragment, hit.score, first=hit.reserved) for hit in hits]
@@ -166,7 +166,7 @@ def _candidates(
     losers = dict.fromkeys(
         rivalry(ids, project_id=principal.project_id, places=places.ranks, nearest=places.nearest).outdone, RIVAL
     )
-    losers |= {which: CONTRADICTS for which, said in against.items() if said.contradicts}
+    losers |= {which: CONTRADICTS for which, held in against.items() if held.contradicts}
     left_out = [(one, losers[one.thing.fragment.id]) for one in items if one.thing.fragment.id in losers]
     return [one for one in items if one.thing.fragment.id not in losers], left_out
 

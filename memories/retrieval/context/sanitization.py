@@ -44,8 +44,8 @@ def quoted(text: object) -> str:
     """Return one line in which nothing looks like a fence, a label or a turn: such beginnings stand in quotes, such
     brackets and tags begin with another sign. Ordinary text is left as it is."""
     lines = (SPACE.sub(" ", line).strip() for line in _seen(text).splitlines())
-    told = " ".join(_in_quotes(line) for line in lines if line)
-    return BRACKETED.sub(lambda found: found[0].translate(BRACKETS), FENCES.sub("‹", told))
+    joined = " ".join(_in_quotes(line) for line in lines if line)
+    return BRACKETED.sub(lambda found: found[0].translate(BRACKETS), FENCES.sub("‹", joined))
 
 
 def fact(text: object) -> str:

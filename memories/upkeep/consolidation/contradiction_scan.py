@@ -55,12 +55,12 @@ def plan(outlook: Outlook) -> None:
     room = max(0, MOST_HEARD - outlook.used.get(Phase.CONTRADICTIONS, 0))
     outlook.put_off(Phase.CONTRADICTIONS, len(newcomers) - room)
     with access.enter(outlook.principal, why="plan"):
-        heard = [*newcomers[:room], *_waiting(outlook)]
-        findings = outlook.aside.together(heard, partial(_foreseen, outlook), name=lambda n: n.fragment.id)
+        newcomers_heard = [*newcomers[:room], *_waiting(outlook)]
+        findings = outlook.aside.together(newcomers_heard, partial(_foreseen, outlook), name=lambda n: n.fragment.id)
         stronger = _stronger(outlook, findings)
     acting = [finding for finding in findings if finding.fate != Fate.WAITS and finding.fragment_id not in stronger]
     steps = outlook.wanted(_step(finding) for finding in acting)
-    claimed = {n.fragment.id: n for n in heard if n.claims}
+    claimed = {n.fragment.id: n for n in newcomers_heard if n.claims}
     for step in outlook.take(steps):
         if step.action not in LEAVE and _is_believed(claimed.get(step.fragment)):
             outlook.believed.add(step.fragment)
@@ -80,9 +80,9 @@ def _is_believed(newcomer: Newcomer | None) -> bool:
     return any((claim.authority or newcomer.fragment.authority) > DOCUMENTED for claim in claims if newcomer)
 
 
-def _foreseen(outlook: Outlook, heard: Sequence[Newcomer]) -> list[Reassessment]:
+def _foreseen(outlook: Outlook, newcomers: Sequence[Newcomer]) -> list[Reassessment]:
     """Foresee them as copies: hearing one marks its fragment."""
-    copies = [replace(newcomer, fragment=copy(newcomer.fragment)) for newcomer in heard]
+    copies = [replace(newcomer, fragment=copy(newcomer.fragment)) for newcomer in newcomers]
     return preview_reevaluation(copies, gone=outlook.gone, now=outlook.now)
 
 
@@ -119,8 +119,8 @@ def _texts(outlook: Outlook) -> list[Newcomer]:
     for batch in _unclaimed(outlook, changed):
         with access.enter(outlook.principal, why="plan"):
             contrary = contradicting(batch, now=outlook.now)
-        heard = partial(_newcomer, contrary=contrary)
-        found += [one for one in outlook.aside.each(batch, heard, name=lambda fragment: fragment.id) if one]
+        newcomers = partial(_newcomer, contrary=contrary)
+        found += [one for one in outlook.aside.each(batch, newcomers, name=lambda fragment: fragment.id) if one]
     return found
 
 

@@ -38,11 +38,11 @@ def plan(outlook: Outlook, likenesses: Sequence[Likeness]) -> None:
     declined = {fragment for phase, fragment, _ in outlook.declined if phase == Phase.CORROBORATE}
     pairs = [pair for pair in [*pairs, *sorted(beside)] if pair[0] not in declined]
     # Whoever repeats something at the gate is heard for it before.
-    at_the_gate = {(said, voice): None for voice, said in outlook.repeated.items()}
+    at_the_gate = {(votes, voice): None for voice, votes in outlook.repeated.items()}
     with access.enter(outlook.principal, why="plan"):
-        heard = _count_votes(outlook, pairs)
-        asked = [*at_the_gate, *(pair for pair in pairs if _key(pair) not in heard)]
-        found = outlook.aside.together(asked, partial(independent, outlook.project_id), name=lambda pair: pair[0])
+        counted = _count_votes(outlook, pairs)
+        pairs_left = [*at_the_gate, *(pair for pair in pairs if _key(pair) not in counted)]
+        found = outlook.aside.together(pairs_left, partial(independent, outlook.project_id), name=lambda pair: pair[0])
     steps = [StepDraft(Phase.CORROBORATE, "corroborate", *pair) for pair in found if pair not in at_the_gate]
     outlook.changed |= {step.fragment for step in outlook.take(steps)}
 
@@ -73,8 +73,8 @@ def apply(outlook: Outlook, steps: Sequence[StepDraft]) -> list[StepDraft]:
     if not steps:
         return []
     pairs = [(step.fragment, step.other) for step in steps if step.other]
-    heard = _count_votes(outlook, pairs)
-    counted = corroborate_all(outlook.project_id, [pair for pair in pairs if _key(pair) not in heard], now=outlook.now)
+    votes = _count_votes(outlook, pairs)
+    counted = corroborate_all(outlook.project_id, [pair for pair in pairs if _key(pair) not in votes], now=outlook.now)
     keys, done = [_key(pair) for pair in counted], set(counted)
     with connection.cursor() as cursor:
         cursor.execute(HEAR, [outlook.project_id, [one for one, _ in keys], [other for _, other in keys]])

@@ -119,7 +119,8 @@ def prepare(outlook: Outlook, steps: Sequence[StepDraft]) -> list[DigestDraft]:
     )
     embedded = embed([summary.text for _, summary in texts], model=outlook.model) if texts else []
     return [
-        DigestDraft(made, told.text, vector, told.origin) for (made, told), vector in zip(texts, embedded, strict=True)
+        DigestDraft(made, embedding.text, vector, embedding.origin)
+        for (made, embedding), vector in zip(texts, embedded, strict=True)
     ]
 
 

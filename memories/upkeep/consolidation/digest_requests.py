@@ -64,12 +64,12 @@ def prepare_digest(
     with access.enter(principal, why="digest"):
         members = _members(principal, ids)
     text = extract([row.content for row in members])
-    told = governance.digests.Summary(text, {})
+    summary = governance.digests.Summary(text, {})
     if method == LLM:
         _refuse_stronger(ids, members)
-        told = governance.digests.summarise(principal, members[0].namespace, members, now=now)
-    (vector,) = embed([told.text], model=model)
-    return DigestRequest(ids, DigestDraft(uuid.uuid4(), told.text, vector, told.origin), model, text)
+        summary = governance.digests.summarise(principal, members[0].namespace, members, now=now)
+    (vector,) = embed([summary.text], model=model)
+    return DigestRequest(ids, DigestDraft(uuid.uuid4(), summary.text, vector, summary.origin), model, text)
 
 
 def store_digest(principal: Principal, request: DigestRequest, *, now: datetime.datetime) -> Admission:

@@ -28,19 +28,19 @@ def consolidate(principal: Principal, operation: Operation, progress: Progress) 
             embedded = planner.embed_waiting(principal, operation)
             failpoints.reach("consolidation.embedded")
         outlook = planner.outlook_of(principal, operation)
-        plan, told = operation, cursor.get("plan")
+        plan, earlier = operation, cursor.get("plan")
         if outlook.wish.plan_id is not None:
-            plan, told = planner.earlier_plan(outlook, outlook.wish.plan_id)
+            plan, earlier = planner.earlier_plan(outlook, outlook.wish.plan_id)
             outlook.operation.created_at = plan.created_at
-        elif told is None:
-            told = planner.make(outlook, progress)
-        assert told is not None
-        common = {**told, "dry_run": operation.dry_run, "reembedded": embedded, "timestamp": outlook.now.isoformat()}
-        progress.report |= {**common, **_foretold(outlook, plan, told)}
+        elif earlier is None:
+            earlier = planner.make(outlook, progress)
+        assert earlier is not None
+        common = {**earlier, "dry_run": operation.dry_run, "reembedded": embedded, "timestamp": outlook.now.isoformat()}
+        progress.report |= {**common, **_foretold(outlook, plan, earlier)}
         if operation.dry_run:
-            done = {**_foretold(outlook, plan, told), **plan_execution.rehearse(outlook, plan, told, progress)}
+            done = {**_foretold(outlook, plan, earlier), **plan_execution.rehearse(outlook, plan, earlier, progress)}
         else:
-            done = cursor.get("applied") or plan_execution.run(outlook, plan, told, progress)
+            done = cursor.get("applied") or plan_execution.run(outlook, plan, earlier, progress)
     return {**common, **done, **reports.duration(operation.started_at or outlook.now, timezone.now())}
 
 

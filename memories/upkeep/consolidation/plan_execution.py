@@ -169,16 +169,16 @@ def _phases(
     progress: Progress,
 ) -> list[StepDraft]:
     phases: list[tuple[Phase, Callable[[Sequence[StepDraft]], list[StepDraft]]]] = [
-        (Phase.DEDUPLICATE, lambda mine: deduplication.apply(outlook, mine)),
-        (Phase.CONTRADICTIONS, lambda mine: contradiction_scan.apply(outlook, mine)),
-        (Phase.CORROBORATE, lambda mine: corroboration.apply(outlook, mine)),
+        (Phase.DEDUPLICATE, lambda wanted: deduplication.apply(outlook, wanted)),
+        (Phase.CONTRADICTIONS, lambda wanted: contradiction_scan.apply(outlook, wanted)),
+        (Phase.CORROBORATE, lambda wanted: corroboration.apply(outlook, wanted)),
         (
             Phase.DIGEST,
-            lambda mine: digest_phase.apply(outlook, mine, drafts, planned=of_phase(planned, Phase.DIGEST)),
+            lambda wanted: digest_phase.apply(outlook, wanted, drafts, planned=of_phase(planned, Phase.DIGEST)),
         ),
-        (Phase.DECAY, lambda mine: decay.move_faded_to_cold(outlook, mine)),
-        (Phase.ARCHIVE, lambda mine: decay.archive(outlook, mine)),
-        (Phase.PRUNE, lambda mine: decay.prune(outlook, mine)),
+        (Phase.DECAY, lambda wanted: decay.move_faded_to_cold(outlook, wanted)),
+        (Phase.ARCHIVE, lambda wanted: decay.archive(outlook, wanted)),
+        (Phase.PRUNE, lambda wanted: decay.prune(outlook, wanted)),
     ]
     done: list[StepDraft] = []
     for number, (phase, apply) in enumerate(phases, start=steps.PLANNED):

@@ -92,7 +92,7 @@ def make(outlook: Outlook, progress: Progress) -> dict[str, Any]:
         failpoints.reach(f"consolidation.plan.{phase}")
     with access.enter(outlook.principal, why="plan"):
         steps.store_steps(operation, outlook.steps)
-        told = {
+        values = {
             "plan_id": str(operation.id),
             "plan_hash": steps.digest(operation),
             "planned": len(outlook.steps),
@@ -101,9 +101,9 @@ def make(outlook: Outlook, progress: Progress) -> dict[str, Any]:
             "before": before,
             **outlook.aside.report(),
         }
-        progress.save(stage="planned", done=steps.PLANNED, total=steps.STAGES, cursor={"plan": told})
+        progress.save(stage="planned", done=steps.PLANNED, total=steps.STAGES, cursor={"plan": values})
     failpoints.reach("consolidation.planned")
-    return told
+    return values
 
 
 def _forget_old_plans(outlook: Outlook) -> None:
@@ -127,11 +127,11 @@ def earlier_plan(outlook: Outlook, plan_id: uuid.UUID) -> tuple[Operation, dict[
 
 def _plan(namespace: Namespace, plan_id: uuid.UUID) -> tuple[Operation, dict[str, Any]]:
     made = _runs(namespace).filter(id=plan_id).first()
-    told = ((made and made.cursor) or {}).get("plan")
+    plan = ((made and made.cursor) or {}).get("plan")
     kept = made and PlanStep.objects.within(namespace.project_id).filter(operation=made).exists()
-    if made is None or told is None or (told["planned"] and not kept):
+    if made is None or plan is None or (plan["planned"] and not kept):
         raise NoPlan("there is no such plan in this namespace any more")
-    return made, told
+    return made, plan
 
 
 def _runs(namespace: Namespace) -> Any:

@@ -47,8 +47,8 @@ def matches(report: Mapping[str, Any]) -> bool:
 def _matching(report: Mapping[str, Any]) -> str:
     seen = report["recorded"]
     anew = f"{seen['became_active']} became active, {seen['ceased']} ceased"
-    told = f"{seen['changed']} recorded: {seen['made']} made, {anew}"
-    return f"✓ {told}" if matches(report) else f"✗ they do not; {told}"
+    text = f"{seen['changed']} recorded: {seen['made']} made, {anew}"
+    return f"✓ {text}" if matches(report) else f"✗ they do not; {text}"
 
 
 def _counts(report: Mapping[str, Any]) -> list[Line]:

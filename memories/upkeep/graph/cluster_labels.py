@@ -48,16 +48,16 @@ def cluster_answers(rows: Sequence[Cluster], *, min_size: int) -> list[LabelledC
         found = {row[0]: row[1:] for row in cursor}
         cursor.execute(COMMON, {"project": rows[0].project_id, "ids": [row.id for row in rows], "most": TOPICS})
         topics = dict(cursor.fetchall())
-    told = []
+    labels = []
     for row in rows:
         size, members, label = found.get(row.id, (0, [], None))
         if size >= min_size:
-            told.append(
+            labels.append(
                 LabelledCluster(
                     row.id, row.namespace.name, label, topics.get(row.id, []), size, members, row.created_at
                 )
             )
-    return told
+    return labels
 
 
 # The label that was given last counts, of those that the members carry.
@@ -88,16 +88,16 @@ def set_label(
     with access.enter(principal, why="label"):
         found = clusters(principal, access.requested_scopes(principal, None), min_size=2).filter(id=cluster_id)
         rows: list[Cluster] = list(found)
-        told = cluster_answers(rows, min_size=1)
-        if not told:
+        labels = cluster_answers(rows, min_size=1)
+        if not labels:
             raise NotFound("cluster")
         (row,) = rows
         principal.require("write")
         if not principal.covers(row.namespace.name):
             raise NotPermitted("this key only reads here")
-        mine = ClusterMember.objects.within(principal.project_id).filter(cluster=row)
-        ClusterLabel.objects.within(principal.project_id).filter(fragment__in=mine.values("fragment_id")).delete()
-        kept = told[0].members if text else []
+        members_of = ClusterMember.objects.within(principal.project_id).filter(cluster=row)
+        ClusterLabel.objects.within(principal.project_id).filter(fragment__in=members_of.values("fragment_id")).delete()
+        kept = labels[0].members if text else []
         ClusterLabel.objects.bulk_create(
             [
                 ClusterLabel(project_id=row.project_id, fragment_id=member, label=text or "", labelled_at=now)

@@ -48,20 +48,20 @@ def shown(project_id: uuid.UUID, *, now: datetime.datetime) -> FragmentQuerySet:
 def episodes(principal: Principal, query: EpisodeQuery, *, now: datetime.datetime) -> QuerySet[Any]:
     """Return the episodes that have something to show, with `size`, `opening` and `created_at`, when they began."""
     visible = shown(principal.project_id, now=now)
-    said = visible.filter(namespace=OuterRef("namespace_id"), conversation_id=OuterRef("conversation_id"))
-    said = said.exclude(conversation_id="")
+    fragments = visible.filter(namespace=OuterRef("namespace_id"), conversation_id=OuterRef("conversation_id"))
+    fragments = fragments.exclude(conversation_id="")
     picked = visible.filter(id__in=EpisodeMember.objects.filter(episode=OuterRef(OuterRef("id"))).values("fragment_id"))
     rows = Episode.objects.within(principal.project_id).filter(namespace__in=query.namespaces)
     of_agent = {"agent_id": query.agent} if query.agent else {}
-    rows = rows.filter(Q(Exists(said.filter(**of_agent))) | Q(Exists(picked.filter(**of_agent))))
+    rows = rows.filter(Q(Exists(fragments.filter(**of_agent))) | Q(Exists(picked.filter(**of_agent))))
     rows = rows.filter(ended_at__gte=query.since) if query.since else rows
     rows = rows.filter(began_at__lt=query.until) if query.until else rows
-    told: QuerySet[Any] = rows.select_related("namespace").annotate(
+    found: QuerySet[Any] = rows.select_related("namespace").annotate(
         created_at=F("began_at"),
-        size=Coalesce(_number(said), 0) + Coalesce(_number(picked), 0),
-        opening=Coalesce(_first(said, "sequence"), _first(picked)),
+        size=Coalesce(_number(fragments), 0) + Coalesce(_number(picked), 0),
+        opening=Coalesce(_first(fragments, "sequence"), _first(picked)),
     )
-    return told
+    return found
 
 
 def _number(rows: QuerySet[Any]) -> Subquery:
@@ -75,8 +75,8 @@ def _first(rows: QuerySet[Any], *order: str) -> Subquery:
 
 def episode(principal: Principal, episode_id: uuid.UUID, *, now: datetime.datetime) -> Any:
     """Return one episode, as in the list. Raise NotFound."""
-    asked = EpisodeQuery(access.requested_scopes(principal, None))
-    found = episodes(principal, asked, now=now).filter(id=episode_id).first()
+    query = EpisodeQuery(access.requested_scopes(principal, None))
+    found = episodes(principal, query, now=now).filter(id=episode_id).first()
     if found is None:
         raise NotFound("episode")
     return found
@@ -86,11 +86,11 @@ def members(row: Episode, *, now: datetime.datetime, most: int = MOST_READ) -> F
     """Its fragments for answers, in the order in which they were said, or in which somebody put them."""
     visible = shown(row.project_id, now=now).for_answers()
     if row.conversation_id:
-        said = visible.filter(namespace=row.namespace_id, conversation_id=row.conversation_id)
-        return said.order_by(F("sequence").asc(nulls_last=True), HAPPENED, "id")[:most]
-    mine = EpisodeMember.objects.within(row.project_id).filter(episode=row.id)
-    position = mine.filter(fragment=OuterRef("id")).values("position")
-    picked = visible.filter(id__in=mine.values("fragment_id")).annotate(position=Subquery(position))
+        fragments = visible.filter(namespace=row.namespace_id, conversation_id=row.conversation_id)
+        return fragments.order_by(F("sequence").asc(nulls_last=True), HAPPENED, "id")[:most]
+    memberships = EpisodeMember.objects.within(row.project_id).filter(episode=row.id)
+    position = memberships.filter(fragment=OuterRef("id")).values("position")
+    picked = visible.filter(id__in=memberships.values("fragment_id")).annotate(position=Subquery(position))
     put: FragmentQuerySet = picked.order_by("position")[:most]
     return put
 

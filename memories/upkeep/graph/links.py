@@ -105,10 +105,10 @@ def write(namespace: Namespace, change: LinkChange) -> None:
 
 def sweep(namespace: Namespace, ids: Sequence[uuid.UUID]) -> None:
     """Take similar links of these away that neither end chose."""
-    mine = Link.objects.within(namespace.project_id).filter(kind=LinkKind.SIMILAR)
-    back = mine.filter(chosen=True, fragment=OuterRef("other"), other=OuterRef("fragment"))
+    links = Link.objects.within(namespace.project_id).filter(kind=LinkKind.SIMILAR)
+    back = links.filter(chosen=True, fragment=OuterRef("other"), other=OuterRef("fragment"))
     for end in ("fragment", "other"):
-        mine.filter(~Exists(back), **{f"{end}__in": ids}, chosen=False).delete()
+        links.filter(~Exists(back), **{f"{end}__in": ids}, chosen=False).delete()
 
 
 def _lock_present(namespace: Namespace, ids: list[uuid.UUID]) -> set[uuid.UUID]:

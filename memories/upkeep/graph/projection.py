@@ -41,8 +41,8 @@ def spelled(name: str) -> str:
 def mentions_of(fragment: Fragment, claims: Sequence[Claim]) -> list[ClaimEdge]:
     """Return what a fragment mentions, each thing once: the entities in its text, then what it claims something of."""
     found: dict[str, ClaimEdge] = {}
-    for said in (*_entities(fragment), *_claimed(claims)):
-        found.setdefault(said.spelling, said)
+    for mention in (*_entities(fragment), *_claimed(claims)):
+        found.setdefault(mention.spelling, mention)
     return list(found.values())
 
 
@@ -63,11 +63,13 @@ def project(fragments: Sequence[Fragment]) -> None:
         return
     project_id, ids = fragments[0].project_id, [fragment.id for fragment in fragments]
     claims = Claim.objects.by_fragment(project_id, ids)
-    said = [(f, claims.get(f.id, []), mentions_of(f, claims.get(f.id, []))) for f in fragments]
-    _write_entities(project_id, [(f.namespace_id, mention.spelling) for f, _, found in said for mention in found])
-    _write_mentions(project_id, said)
-    _write_relations(project_id, [(f, claim) for f, claims, _ in said for claim in claims])
-    _take_away(project_id, said)
+    projections = [(f, claims.get(f.id, []), mentions_of(f, claims.get(f.id, []))) for f in fragments]
+    _write_entities(
+        project_id, [(f.namespace_id, mention.spelling) for f, _, found in projections for mention in found]
+    )
+    _write_mentions(project_id, projections)
+    _write_relations(project_id, [(f, claim) for f, claims, _ in projections for claim in claims])
+    _take_away(project_id, projections)
 
 
 def _write_entities(project_id: uuid.UUID, names: list[tuple[uuid.UUID, str]]) -> None:

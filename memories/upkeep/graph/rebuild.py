@@ -51,12 +51,12 @@ def drop_unmentioned(operation: Operation) -> None:
 
 def drop_unspoken(operation: Operation) -> None:
     """Take episodes away whose conversation has no fragment."""
-    said = Fragment.objects.filter(
+    mentions = Fragment.objects.filter(
         project_id=OuterRef("project_id"),
         namespace=OuterRef("namespace"),
         conversation_id=OuterRef("conversation_id"),
     )
-    _of(operation, Episode).exclude(conversation_id="").exclude(Exists(said)).delete()
+    _of(operation, Episode).exclude(conversation_id="").exclude(Exists(mentions)).delete()
 
 
 def rebuild_clusters(principal: Principal, operation: Operation, progress: Progress) -> int:

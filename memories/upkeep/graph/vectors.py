@@ -45,7 +45,7 @@ class Ground:
 
 
 def neighbourhood(
-    namespace: Namespace, asked: Sequence[uuid.UUID], *, model: EmbeddingModel, passed_over: set[uuid.UUID]
+    namespace: Namespace, ids: Sequence[uuid.UUID], *, model: EmbeddingModel, passed_over: set[uuid.UUID]
 ) -> Neighbourhood:
     """Return whom the asked fragments are near to, among the namespace's active ones that every session sees.
 
@@ -53,28 +53,28 @@ def neighbourhood(
     list of their own in `near`.
     """
     if indexed(scopes_of([namespace]), model):
-        return _by_index(namespace, asked, model, passed_over)
-    return _by_comparing(namespace, asked, model, passed_over)
+        return _by_index(namespace, ids, model, passed_over)
+    return _by_comparing(namespace, ids, model, passed_over)
 
 
 def _by_comparing(
-    namespace: Namespace, asked: Sequence[uuid.UUID], model: EmbeddingModel, passed_over: set[uuid.UUID]
+    namespace: Namespace, ids: Sequence[uuid.UUID], model: EmbeddingModel, passed_over: set[uuid.UUID]
 ) -> Neighbourhood:
-    mine = _of(namespace, asked, model)
-    row_of = {fragment_id: row for row, fragment_id in enumerate(mine.ids)}
-    nearest: dict[uuid.UUID, Near] = {fragment_id: [] for fragment_id in mine.ids}
+    vectors = _of(namespace, ids, model)
+    row_of = {fragment_id: row for row, fragment_id in enumerate(vectors.ids)}
+    nearest: dict[uuid.UUID, Near] = {fragment_id: [] for fragment_id in vectors.ids}
     near: dict[uuid.UUID, Near] = {}
-    for block in _blocks(namespace, model) if mine.ids else ():
-        cosines = np.minimum(mine.numbers @ block.numbers.T, MOST)
+    for block in _blocks(namespace, model) if vectors.ids else ():
+        cosines = np.minimum(vectors.numbers @ block.numbers.T, MOST)
         own = [(row_of[other], column) for column, other in enumerate(block.ids) if other in row_of]
         for row, column in own:
             cosines[row, column] = -1.0
-        for row, one in enumerate(mine.ids):
+        for row, one in enumerate(vectors.ids):
             nearest[one] = best(nearest[one] + _best(block.ids, cosines[row]))
         for column in np.flatnonzero((cosines >= NEAR).any(axis=0)).tolist():
             other = block.ids[column]
             if other not in row_of and other not in passed_over:
-                near[other] = _best(mine.ids, cosines[:, column])
+                near[other] = _best(vectors.ids, cosines[:, column])
     return Neighbourhood(nearest, near)
 
 
@@ -86,20 +86,20 @@ def _best(ids: list[uuid.UUID], cosines: Numbers) -> Near:
 
 
 def _by_index(
-    namespace: Namespace, asked: Sequence[uuid.UUID], model: EmbeddingModel, passed_over: set[uuid.UUID]
+    namespace: Namespace, ids: Sequence[uuid.UUID], model: EmbeddingModel, passed_over: set[uuid.UUID]
 ) -> Neighbourhood:
-    mine = _of(namespace, asked, model)
-    found = _candidates(namespace, mine, model)
+    vectors = _of(namespace, ids, model)
+    found = _candidates(namespace, vectors, model)
     others = _of(namespace, sorted({other for _, other in found}), model)
     place_of = {fragment_id: place for place, fragment_id in enumerate(others.ids)}
-    rows: dict[uuid.UUID, list[int]] = {fragment_id: [] for fragment_id in mine.ids}
+    rows: dict[uuid.UUID, list[int]] = {fragment_id: [] for fragment_id in vectors.ids}
     for one, other in found:
         rows[one].append(place_of[other])
     nearest: dict[uuid.UUID, Near] = {}
     near: dict[uuid.UUID, Near] = {}
-    for row, one in enumerate(mine.ids):
+    for row, one in enumerate(vectors.ids):
         places = np.array(sorted(rows[one]), dtype=int)
-        cosines = np.minimum(others.numbers[places] @ mine.numbers[row], MOST)
+        cosines = np.minimum(others.numbers[places] @ vectors.numbers[row], MOST)
         close = cosines >= NEAR
         pairs = [(others.ids[place], float(alike)) for place, alike in zip(places[close], cosines[close], strict=True)]
         nearest[one] = best(pairs)
@@ -155,7 +155,7 @@ def _ground(statement: str, *values: Any, most: int | None = None) -> Ground:
     return Ground([row[0] for row in rows], np.array(numbers, dtype=np.float64) if rows else np.empty((0, 1)))
 
 
-def _candidates(namespace: Namespace, mine: Ground, model: EmbeddingModel) -> list[Pair]:
+def _candidates(namespace: Namespace, ground: Ground, model: EmbeddingModel) -> list[Pair]:
     """(asked, other) by the index: approximately the twenty nearest of each."""
     vector = f"vector::halfvec({int(model.dim)})"
     statement = f"""
@@ -169,5 +169,5 @@ def _candidates(namespace: Namespace, mine: Ground, model: EmbeddingModel) -> li
             AND other.fragment_id <> asked.fragment_id"""
     with connection.cursor() as cursor:
         cursor.execute(f"SET LOCAL hnsw.ef_search = {EF_SEARCH}; SET LOCAL hnsw.iterative_scan = relaxed_order")
-        cursor.execute(statement, [mine.ids])
+        cursor.execute(statement, [ground.ids])
         return list(cursor.fetchall())

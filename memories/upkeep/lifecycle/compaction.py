@@ -88,9 +88,9 @@ def check_compaction(options: Options) -> None:
         days = options.get(name, 1)
         if isinstance(days, bool) or not isinstance(days, int) or not 1 <= days <= MOST_DAYS:
             raise BadOptions("options", f"{name} is a whole number from 1 to {MOST_DAYS}.")
-    asked = [options.get(f"{level}_days", days) for level, days in DAYS.items()]
-    if asked != sorted(set(asked)):
-        raise BadOptions("options", f"The days have to rise: {', '.join(names)} would be {asked}.")
+    ages = [options.get(f"{level}_days", days) for level, days in DAYS.items()]
+    if ages != sorted(set(ages)):
+        raise BadOptions("options", f"The days have to rise: {', '.join(names)} would be {ages}.")
 
 
 def compact(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
@@ -104,15 +104,15 @@ def compact(principal: Principal, operation: Operation, progress: Progress) -> d
     at = operation.cursor or {"after": str(uuid.UUID(int=0)), "ids": []}
     with access.enter(principal, why="compact"):
         ((heavy, already, due),) = fetch(COUNTS, params)
-    told = {"skipped_high_weight": heavy, "already_compressed": already}
+    report = {"skipped_high_weight": heavy, "already_compressed": already}
     if operation.dry_run:
-        return {"compacted_count": 0, "would_compact": due, **told, "compacted_ids": []}
+        return {"compacted_count": 0, "would_compact": due, **report, "compacted_ids": []}
     done, total = operation.done, operation.done + due
     while True:
         with access.enter(principal, why="compact"):
             page = fetch(PAGE, {**params, "after": at["after"]})
             if not page:
-                return {"compacted_count": done, **told, "compacted_ids": at["ids"], **aside.report()}
+                return {"compacted_count": done, **report, "compacted_ids": at["ids"], **aside.report()}
             held = lock_fragments(principal.project_id, [row[0] for row in page])
             shortened = aside.together(
                 fetch(STILL, {**params, "ids": held}),
@@ -143,14 +143,14 @@ def compact_one(principal: Principal, fragment_id: uuid.UUID, *, level: str, now
     """
     with access.enter(principal, why="compact"):
         row = fragment_for_change(principal, fragment_id)
-        told = {"compacted_count": 0, "skipped_high_weight": 0, "already_compressed": 0, "compacted_ids": []}
+        report = {"compacted_count": 0, "skipped_high_weight": 0, "already_compressed": 0, "compacted_ids": []}
         if level == Compression.FULL:
             _restore_text(row)
-            return told
+            return report
         if LEVELS.index(row.compression) >= LEVELS.index(level):
-            return {**told, "already_compressed": 1}
+            return {**report, "already_compressed": 1}
         if row.importance >= PROTECTED or row.is_pinned or row.is_anchor:
-            return {**told, "skipped_high_weight": 1}
+            return {**report, "skipped_high_weight": 1}
         if fetch(
             f"SELECT 1 FROM memories_fragment f WHERE project_id = %s AND id = %s AND {WAITING}",
             [row.project_id, row.id],
@@ -159,7 +159,7 @@ def compact_one(principal: Principal, fragment_id: uuid.UUID, *, level: str, now
         if level != Compression.SUMMARY:
             refuse_hiding(principal, row, STAYS_READABLE, now=now)
         shortened = _shorten(principal, {row.id: level}, operation_id=None, now=now)
-        return {**told, "compacted_count": len(shortened), "compacted_ids": [str(each) for each in shortened]}
+        return {**report, "compacted_count": len(shortened), "compacted_ids": [str(each) for each in shortened]}
 
 
 def _shorten(
@@ -170,10 +170,10 @@ def _shorten(
     What would read like a forgotten text is left as it is.
     """
     rows = list(Fragment.objects.within(principal.project_id).filter(id__in=levels).order_by("id"))
-    said = Archive.objects.within(principal.project_id).originals(rows)
-    texts = [SHORTEN[levels[row.id]](said.get(row.id, row.content)) for row in rows]
-    asked = [(row.namespace_id, text, row.authority) for row, text in zip(rows, texts, strict=True)]
-    forgotten = set(find_forgotten_texts(principal.project_id, asked))
+    originals = Archive.objects.within(principal.project_id).originals(rows)
+    texts = [SHORTEN[levels[row.id]](originals.get(row.id, row.content)) for row in rows]
+    texts_asked = [(row.namespace_id, text, row.authority) for row, text in zip(rows, texts, strict=True)]
+    forgotten = set(find_forgotten_texts(principal.project_id, texts_asked))
     chosen = [(row, text) for index, (row, text) in enumerate(zip(rows, texts, strict=True)) if index not in forgotten]
     insert(
         [
@@ -208,7 +208,7 @@ def _replace(project_id: uuid.UUID, changes: Sequence[tuple[Fragment, str, str]]
 
 def undo_compaction(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
     """Give back what an operation shortened. `stale` counts what was changed since, and what was forgotten."""
-    told = {"restored": 0, "stale": 0}
+    report = {"restored": 0, "stale": 0}
     after = uuid.UUID(int=0)
     while True:
         with access.enter(principal, why="undo"):
@@ -217,12 +217,12 @@ def undo_compaction(principal: Principal, operation: Operation, progress: Progre
             )
             copies = list(rows.order_by("id")[:BATCH])
             if not copies:
-                return told
+                return report
             after = copies[-1].id
             restored = _take_back(principal, copies)
-            told["restored"] += restored
-            told["stale"] += len(copies) - restored
-            progress.save(stage="restore", done=sum(told.values()), total=None)
+            report["restored"] += restored
+            report["stale"] += len(copies) - restored
+            progress.save(stage="restore", done=sum(report.values()), total=None)
         progress.check()
 
 

@@ -226,8 +226,8 @@ def _planned(
 
 def _candidates_answer(excess: Excess, leaving: Sequence[EvictionCandidate]) -> dict[str, Any]:
     capacity = excess.capacity
-    told = {"place": capacity.place, "ratio": round(capacity.ratio, 4), "status": capacity.status}
-    return {**told, "reason": excess.reason, "to_evict": excess.number, "found": len(leaving)}
+    values = {"place": capacity.place, "ratio": round(capacity.ratio, 4), "status": capacity.status}
+    return {**values, "reason": excess.reason, "to_evict": excess.number, "found": len(leaving)}
 
 
 def _still(principal: Principal, leaving: Sequence[EvictionCandidate], now: datetime.datetime) -> list[uuid.UUID]:

@@ -75,22 +75,22 @@ def visible_tombstone(principal: Principal, tombstone_id: uuid.UUID, *, hold: bo
 
 def undo_leaving(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
     """Bring back all that left in an operation and of which a copy is kept; the report counts them."""
-    told = {"restored": 0, "through_the_gate": 0, "blocked_by_erasure": 0}
+    report = {"restored": 0, "through_the_gate": 0, "blocked_by_erasure": 0}
     now, after = progress.operation.started_at or progress.operation.created_at, uuid.UUID(int=0)
     while True:
         with access.enter(principal, why="undo"):
             left = Archive.objects.within(principal.project_id).whole().filter(operation_id=operation.id)
             ids = dict(left.filter(id__gt=after).order_by("id").values_list("id", "fragment_id")[:BATCH])
             if not ids:
-                return told
+                return report
             after = max(ids)
             tombstones = Tombstone.objects.within(principal.project_id).filter(original_id__in=ids.values())
             held = tombstones.select_for_update().order_by("id").values_list("original_id", flat=True)
             returned = bring_back(list(left.filter(id__in=ids, fragment_id__in=list(held))), now=now)
-            told["restored"] += len(returned.as_it_was)
-            told["through_the_gate"] += len(returned.through_the_gate)
-            told["blocked_by_erasure"] += len(returned.forgotten)
-            progress.save(stage="restore", done=sum(told.values()), total=None)
+            report["restored"] += len(returned.as_it_was)
+            report["through_the_gate"] += len(returned.through_the_gate)
+            report["blocked_by_erasure"] += len(returned.forgotten)
+            progress.save(stage="restore", done=sum(report.values()), total=None)
         progress.check()
 
 
@@ -108,17 +108,17 @@ def bring_back(copies: Sequence[Archive], *, now: datetime.datetime) -> Returned
     originals = Archive.objects.within(project_id).originals([each.fragment for each in coming])
     texts = [originals.get(each.fragment.id, each.fragment.content) for each in coming]
     rows = [each.fragment for each in coming]
-    said = [(row, part) for row, text in zip(rows, texts, strict=True) for part in (text, *row.procedure)]
-    asked = [(row.namespace_id, part, row.authority) for row, part in said]
-    barred = {said[i][0].id for i in find_forgotten_texts(project_id, asked)}
+    parts = [(row, part) for row, text in zip(rows, texts, strict=True) for part in (text, *row.procedure)]
+    passages = [(row.namespace_id, part, row.authority) for row, part in parts]
+    barred = {parts[i][0].id for i in find_forgotten_texts(project_id, passages)}
     barred |= _quoting(project_id, coming, barred)
-    heard = [
+    contested = [
         (each.newcomer(text), each.claims)
         for each, text in zip(coming, texts, strict=True)
         if each.status in STANDING and each.fragment.id not in barred
     ]
-    agreed = admissible_unchanged(heard, now=now)
-    opposed = {newcomer.fragment.id: newcomer for newcomer, _ in heard if newcomer.fragment.id not in agreed}
+    agreed = admissible_unchanged(contested, now=now)
+    opposed = {newcomer.fragment.id: newcomer for newcomer, _ in contested if newcomer.fragment.id not in agreed}
     allowed = [each for each in coming if each.fragment.id not in barred]
     restore_fragments(
         [each.copy for each in allowed],
@@ -167,8 +167,8 @@ def _load_copy(copy: Archive) -> Coming:
         owner_id=row["owner_id"] and uuid.UUID(row["owner_id"]),
         extra=row.get("extra") or {},
     )
-    said = sorted((_claim(claim, fragment) for claim in claims or ()), key=lambda claim: claim.position)
-    return Coming(copy, fragment, said, row["status"], copy.lineage or ())
+    claims_of_row = sorted((_claim(claim, fragment) for claim in claims or ()), key=lambda claim: claim.position)
+    return Coming(copy, fragment, claims_of_row, row["status"], copy.lineage or ())
 
 
 def _claim(row: dict[str, Any], fragment: Fragment) -> Claim:

@@ -15,15 +15,15 @@ def main() -> None:
     """Open, measures, answers."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # a server that was started is stopped
     refused = network.closed()
-    module, asked, answer = sys.argv[1], json.loads(Path(sys.argv[2]).read_text()), Path(sys.argv[3])
+    module, job, answer = sys.argv[1], json.loads(Path(sys.argv[2]).read_text()), Path(sys.argv[3])
     opened: Opening = import_module(f"script.benches._peers.{module}").opened
-    turns = {place: [Turn(**turn) for turn in said] for place, said in asked["turns"].items()}
-    with opened(Job(**asked["job"])) as memory:
-        figures = {"note": memory.note, **added(memory, turns, batch=asked["batch"])}
-        if asked["job"]["database"]:
-            analyze(asked["job"]["database"])
-        figures |= searched(memory, asked["questions"], count=asked["count"])
-    versions = {package: version(package) for package in asked["packages"]}
+    turns = {place: [Turn(**turn) for turn in texts] for place, texts in job["turns"].items()}
+    with opened(Job(**job["job"])) as memory:
+        figures = {"note": memory.note, **added(memory, turns, batch=job["batch"])}
+        if job["job"]["database"]:
+            analyze(job["job"]["database"])
+        figures |= searched(memory, job["questions"], count=job["count"])
+    versions = {package: version(package) for package in job["packages"]}
     answer.write_text(json.dumps({**figures, "versions": versions, "refused": sorted(refused)}))
 
 

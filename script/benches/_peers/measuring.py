@@ -56,9 +56,9 @@ def added(memory: Memory, turns: dict[str, list[Turn]], *, batch: int) -> dict[s
     """Store everything: how much, the seconds of it, and what of them was embedding."""
     memory.add("warming", next(iter(turns.values()))[:WARMING])
     taken, began = memory.embedding(), time.perf_counter()
-    for place, said in turns.items():
-        for start in range(0, len(said), batch):
-            memory.add(place, said[start : start + batch])
+    for place, turn in turns.items():
+        for start in range(0, len(turn), batch):
+            memory.add(place, turn[start : start + batch])
     seconds = time.perf_counter() - began
     count = sum(map(len, turns.values()))
     return {"turns": count, "add_s": seconds, "add_embedding_s": memory.embedding() - taken}
@@ -69,9 +69,9 @@ def searched(memory: Memory, questions: dict[str, list[str]], *, count: int) -> 
     for number in range(WARMING):
         memory.search(next(iter(questions)), f"Which is number {number}?", count)
     taken, times, found = memory.embedding(), list[float](), dict[str, list[list[str]]]()
-    for place, asked in questions.items():
+    for place, texts in questions.items():
         found[place] = []
-        for question in asked:
+        for question in texts:
             began = time.perf_counter()
             found[place].append(memory.search(place, question, count))
             times.append((time.perf_counter() - began) * 1000)

@@ -44,8 +44,8 @@ class Room:
         ingest.store(self._principal, ingest.prepare(drafts), now=timezone.now())
 
     def search(self, place: str, question: str, count: int) -> list[str]:
-        asked = retrieval.Question(question, [f"{self._project}:{place}"], project_wide=False, top_k=count)
-        return [hit.fragment.source_id for hit in retrieval.find(self._principal, asked, now=timezone.now()).hits]
+        query = retrieval.Question(question, [f"{self._project}:{place}"], project_wide=False, top_k=count)
+        return [hit.fragment.source_id for hit in retrieval.find(self._principal, query, now=timezone.now()).hits]
 
     def embedding(self) -> float:
         return REGISTRY.get_sample_value("novamem_embedding_seconds_sum", {"model": self._model}) or 0.0
