@@ -51,7 +51,7 @@ BAD = {
 
 
 @pytest.fixture
-def say(alice):
+def store_claim(alice):
     """Stores a claim, by default as Alice's user says it."""
 
     def post(value, *, by=alice, source="user_explicit", namespace="acme:main", status=201, content=None, **more):
@@ -103,9 +103,9 @@ class TestBadInput:
         assert picture() == before
 
     @pytest.mark.parametrize("source", ["user_explicit", "system"])
-    def test_authority_above_the_ceiling(self, bob, say, picture, source):
+    def test_authority_above_the_ceiling(self, bob, store_claim, picture, source):
         before = picture()
-        assert say("$0", by=bob, source=source, status=403)["code"] == "authority_ceiling"
+        assert store_claim("$0", by=bob, source=source, status=403)["code"] == "authority_ceiling"
         assert picture() == before
 
     def test_a_null_claim_is_none(self, alice):
@@ -152,17 +152,17 @@ class TestBadInput:
         ],
         ids=lambda more: ascii(more)[:40],
     )
-    def test_values_that_normalise_strangely_are_values(self, say, bob, more):
+    def test_values_that_normalise_strangely_are_values(self, store_claim, bob, more):
         """They are stored whole, found again as the same, and oppose others."""
-        kept = say(**{"value": "$750", **more})
+        kept = store_claim(**{"value": "$750", **more})
         assert all(kept["claim"][name] == value for name, value in more.items())
-        again = say(**{"value": "$750", **more}, content="Again.", status=200)
+        again = store_claim(**{"value": "$750", **more}, content="Again.", status=200)
         assert again["id"] == kept["id"]
-        lost = say(**{**more, "value": "something else"}, by=bob, source="tool_output")
+        lost = store_claim(**{**more, "value": "something else"}, by=bob, source="tool_output")
         assert [pending["existing_id"] for pending in lost["pending_conflicts"]] == [kept["id"]]
 
-    def test_a_change_is_as_strict(self, alice, say, picture):
-        fragment = say("$750")
+    def test_a_change_is_as_strict(self, alice, store_claim, picture):
+        fragment = store_claim("$750")
         before = picture()
         for why, (change, field) in BAD.items():
             answer = alice.client.patch(f"{URL}/{fragment['id']}", {"claim": {**CLAIM, **change}}, format="json")
@@ -172,8 +172,8 @@ class TestBadInput:
         assert (kept["claim"], kept["revision"]) == (fragment["claim"], fragment["revision"])
         assert picture() == before
 
-    def test_a_change_of_what_is_stronger(self, alice, bob, say):
-        fragment = say("$750")
+    def test_a_change_of_what_is_stronger(self, alice, bob, store_claim):
+        fragment = store_claim("$750")
         for answer in (
             bob.client.patch(f"{URL}/{fragment['id']}", {"claim": {**CLAIM, "value": "$0"}}, format="json"),
             bob.client.patch(f"{URL}/{fragment['id']}", {"claim": None}, format="json"),
@@ -199,53 +199,53 @@ class TestSearch:
 
         return ask
 
-    def test_only_what_is_active(self, say, alice, bob, found):
-        say("$700")
-        say("$750")
-        say("$0", by=bob, source="tool_output")
-        doubted = say("weekly", source="inference", predicate="budget_review")
+    def test_only_what_is_active(self, store_claim, alice, bob, found):
+        store_claim("$700")
+        store_claim("$750")
+        store_claim("$0", by=bob, source="tool_output")
+        doubted = store_claim("weekly", source="inference", predicate="budget_review")
         assert bob.client.post(f"{URL}/{doubted['id']}/dispute", {}, format="json").json()["status"] == "disputed"
-        away = say("monthly", predicate="budget_meeting")
+        away = store_claim("monthly", predicate="budget_meeting")
         assert alice.client.post(f"{URL}/{away['id']}/archive").status_code == 200
         assert found() == ["$750"]
 
-    def test_a_session_hides_the_lasting_claim_in_itself_alone(self, say, found):
-        say("$750")
-        say("$900", scope="session", session_id="s1")
+    def test_a_session_hides_the_lasting_claim_in_itself_alone(self, store_claim, found):
+        store_claim("$750")
+        store_claim("$900", scope="session", session_id="s1")
         assert [found(), found(session_id="s1"), found(session_id="s2")] == [["$750"], ["$900"], ["$750"]]
 
-    def test_what_a_session_alone_says_no_other_hears(self, say, found):
-        say("$900", scope="session", session_id="s1")
+    def test_what_a_session_alone_says_no_other_hears(self, store_claim, found):
+        store_claim("$900", scope="session", session_id="s1")
         assert [found(), found(session_id="s1"), found(session_id="S1")] == [[], ["$900"], []]
 
-    def test_nobody_weaker_hides_in_a_session_what_a_stronger_one_said(self, say, bob, found):
-        say("$750")
-        say("$0", by=bob, source="tool_output", scope="session", session_id="s1")
+    def test_nobody_weaker_hides_in_a_session_what_a_stronger_one_said(self, store_claim, bob, found):
+        store_claim("$750")
+        store_claim("$0", by=bob, source="tool_output", scope="session", session_id="s1")
         assert found(session_id="s1") == ["$750"]
 
-    def test_the_same_owner_may_override_in_a_session_what_is_as_strong(self, say, found):
-        say("$750", source="tool_output")
-        say("$900", source="tool_output", scope="session", session_id="s1")
+    def test_the_same_owner_may_override_in_a_session_what_is_as_strong(self, store_claim, found):
+        store_claim("$750", source="tool_output")
+        store_claim("$900", source="tool_output", scope="session", session_id="s1")
         assert found(session_id="s1") == ["$900"]
 
-    def test_an_assistants_word_hides_no_users_although_one_key_carries_both(self, say, found):
-        say("$750")
-        say("$900", source="inference", scope="session", session_id="s1")
+    def test_an_assistants_word_hides_no_users_although_one_key_carries_both(self, store_claim, found):
+        store_claim("$750")
+        store_claim("$900", source="inference", scope="session", session_id="s1")
         assert found(session_id="s1") == ["$750"]
 
-    def test_what_is_not_in_force_is_left_out_unless_asked_for(self, say, found):
-        say("Seattle", **HOME, valid_from=Y2019, valid_until=Y2022)
-        say("Austin", **HOME, valid_from=Y2022)
-        say("Oslo", **{**HOME, "subject": "team"}, valid_from="2999-01-01T00:00:00Z")
+    def test_what_is_not_in_force_is_left_out_unless_asked_for(self, store_claim, found):
+        store_claim("Seattle", **HOME, valid_from=Y2019, valid_until=Y2022)
+        store_claim("Austin", **HOME, valid_from=Y2022)
+        store_claim("Oslo", **{**HOME, "subject": "team"}, valid_from="2999-01-01T00:00:00Z")
         assert found() == ["Austin"]
         assert found(as_of="2021-12-31T23:59:59Z") == ["Seattle"]
         assert found(as_of=Y2022) == ["Austin"]
         assert found(as_of="2018-01-01T00:00:00Z") == []
         assert found(as_of="2999-01-02T00:00:00Z") == ["Austin", "Oslo"]
 
-    def test_a_closed_period_is_history(self, say, found):
-        first = say("Seattle", **HOME, valid_from=Y2019)
-        assert say("Austin", **HOME, valid_from=Y2022)["superseded"] == []
+    def test_a_closed_period_is_history(self, store_claim, found):
+        first = store_claim("Seattle", **HOME, valid_from=Y2019)
+        assert store_claim("Austin", **HOME, valid_from=Y2022)["superseded"] == []
         assert [found(), found(as_of=Y2019)] == [["Austin"], ["Seattle"]]
         assert first["status"] == "active"
 
@@ -262,69 +262,71 @@ class TestSearch:
                 assert answer.json()["errors"][0]["field"].startswith(field)
 
     @pytest.mark.parametrize("stronger", ["acme:main", "acme:shared"])
-    def test_of_the_own_and_the_shared_namespace_the_stronger_claim_is_answered(self, say, bob, found, stronger):
+    def test_of_the_own_and_the_shared_namespace_the_stronger_claim_is_answered(
+        self, store_claim, bob, found, stronger
+    ):
         """Each namespace believes one value; an answer over both believes one too."""
         (weaker,) = {"acme:main", "acme:shared"} - {stronger}
-        say("$750", namespace=stronger)
-        say("$0", by=bob, source="tool_output", namespace=weaker)
+        store_claim("$750", namespace=stronger)
+        store_claim("$0", by=bob, source="tool_output", namespace=weaker)
         assert found() == ["$750"]
 
     @pytest.mark.parametrize("source", ["user_explicit", "inference"])
-    def test_another_agents_namespace_hides_nothing_of_ones_own(self, say, bob, found, source):
+    def test_another_agents_namespace_hides_nothing_of_ones_own(self, store_claim, bob, found, source):
         """It may speak of another user by the same name."""
-        say("$750", source=source)
-        say("$0", by=bob, source="tool_output", namespace="acme:other")
+        store_claim("$750", source=source)
+        store_claim("$0", by=bob, source="tool_output", namespace="acme:other")
         assert found() == ["$750"]
 
-    def test_a_claim_that_is_no_answer_itself_hides_none(self, alice, say):
-        say("$700", source="inference", namespace="acme:main", content="The budget of the user is $700.")
-        say("$750", namespace="acme:shared", content="zzz qqq")
+    def test_a_claim_that_is_no_answer_itself_hides_none(self, alice, store_claim):
+        store_claim("$700", source="inference", namespace="acme:main", content="The budget of the user is $700.")
+        store_claim("$750", namespace="acme:shared", content="zzz qqq")
         body = {"namespace": "acme:main", "query": "what is the budget?", "filters": {"agent": "main"}}
         rows = alice.client.post("/api/v1/search", body, format="json").json()["results"]
         assert [row["claim"]["value"] for row in rows] == ["$700"]
 
-    def test_of_two_namespaces_asked_for_the_stronger_claim_is_answered(self, alice, say, bob):
-        say("$750", namespace="acme:one")
-        say("$0", by=bob, source="tool_output", namespace="acme:two")
+    def test_of_two_namespaces_asked_for_the_stronger_claim_is_answered(self, alice, store_claim, bob):
+        store_claim("$750", namespace="acme:one")
+        store_claim("$0", by=bob, source="tool_output", namespace="acme:two")
         body = {"namespaces": ["acme:one", "acme:two"], "query": "what is the budget?", "project_wide": False}
         rows = alice.client.post("/api/v1/search", body, format="json").json()["results"]
         assert [row["claim"]["value"] for row in rows] == ["$750"]
 
-    def test_of_two_namespaces_equally_strong_claims_are_not_both_answered(self, say, bob, found):
-        say("$750", source="tool_output")
-        say("$0", by=bob, source="tool_output", namespace="acme:shared")
+    def test_of_two_namespaces_equally_strong_claims_are_not_both_answered(self, store_claim, bob, found):
+        store_claim("$750", source="tool_output")
+        store_claim("$0", by=bob, source="tool_output", namespace="acme:shared")
         assert len(found()) == 1
 
-    def test_in_a_session_of_two_namespaces_one_claim_is_answered(self, say, found):
-        say("$750", namespace="acme:shared")
-        say("$800", namespace="acme:main", scope="session", session_id="s1")
-        say("$900", namespace="acme:other", scope="session", session_id="s1")
+    def test_in_a_session_of_two_namespaces_one_claim_is_answered(self, store_claim, found):
+        store_claim("$750", namespace="acme:shared")
+        store_claim("$800", namespace="acme:main", scope="session", session_id="s1")
+        store_claim("$900", namespace="acme:other", scope="session", session_id="s1")
         assert len(found(session_id="s1")) == 1
 
-    def test_the_same_value_in_two_namespaces_excludes_nothing(self, say, found):
-        say("$750")
-        say("750 USD", namespace="acme:shared", content="The shared budget.")
+    def test_the_same_value_in_two_namespaces_excludes_nothing(self, store_claim, found):
+        store_claim("$750")
+        store_claim("750 USD", namespace="acme:shared", content="The shared budget.")
         assert set(found()) <= {"$750", "750 USD"}
         assert found()
 
-    def test_the_other_namespace_alone_keeps_its_own(self, say, bob, found):
-        say("$750")
-        say("$0", by=bob, source="tool_output", namespace="acme:other")
+    def test_the_other_namespace_alone_keeps_its_own(self, store_claim, bob, found):
+        store_claim("$750")
+        store_claim("$0", by=bob, source="tool_output", namespace="acme:other")
         assert found("acme:other", project_wide=False) == ["$0"]
 
-    def test_many_values_of_two_namespaces_are_all_answered(self, say, found):
-        say("tea", predicate="likes")
-        say("coffee", predicate="likes", namespace="acme:shared")
+    def test_many_values_of_two_namespaces_are_all_answered(self, store_claim, found):
+        store_claim("tea", predicate="likes")
+        store_claim("coffee", predicate="likes", namespace="acme:shared")
         assert found() == ["coffee", "tea"]
 
-    def test_foreign_projects_are_not_answered(self, charlie, say, found):
-        say("$750")
+    def test_foreign_projects_are_not_answered(self, charlie, store_claim, found):
+        store_claim("$750")
         assert found("elsewhere:main", by=charlie) == []
 
-    def test_a_kept_pair_is_answered_whole(self, say, bob, project, agent_of, found):
+    def test_a_kept_pair_is_answered_whole(self, store_claim, bob, project, agent_of, found):
         """A person decided that both hold."""
-        say("$750")
-        (pending,) = say("$0", by=bob, source="tool_output")["pending_conflicts"]
+        store_claim("$750")
+        (pending,) = store_claim("$0", by=bob, source="tool_output")["pending_conflicts"]
         carol = agent_of(project, owner="carol", ceiling="user_explicit", verbs=["read", "review"])
         wish = {"action": "keep_both", "revision": 1}
         path = f"/api/v1/conflicts/{uuid.UUID(pending['id'])}/resolve"

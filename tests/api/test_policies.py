@@ -18,7 +18,7 @@ def register(agent, status=201, **rule):
     return answer.json()
 
 
-def say(agent, value, source="tool_output"):
+def store_claim(agent, value, source="tool_output"):
     claim = {"subject": "team", "predicate": "mascot", "value": value}
     body = {"namespace": MAIN, "content": f"{value}.", "claim": claim, "provenance": {"source": source}}
     answer = agent.client.post("/api/v1/fragments", body, format="json")
@@ -36,19 +36,19 @@ def believed(agent):
 )
 def test_equals_of_two_owners_follow_the_policy(alice, dan, policy, stand):
     assert register(dan, policy=policy)["policy"] == policy
-    say(alice, "heron")
-    say(dan, "otter")
+    store_claim(alice, "heron")
+    store_claim(dan, "otter")
     assert believed(alice) == stand
 
 
 def test_who_keeps_both_still_yields_to_the_stronger_and_to_the_owner(alice, dan):
     register(dan, policy="keep_both")
-    say(alice, "heron")
-    say(dan, "otter")
-    say(alice, "crane")
+    store_claim(alice, "heron")
+    store_claim(dan, "otter")
+    store_claim(alice, "crane")
     assert believed(alice) == ["crane", "otter"]
-    assert say(alice, "badger", source="inference")["status"] == "quarantined"
-    say(dan, "stork", source="user_explicit")
+    assert store_claim(alice, "badger", source="inference")["status"] == "quarantined"
+    store_claim(dan, "stork", source="user_explicit")
     assert believed(alice) == ["stork"]
 
 

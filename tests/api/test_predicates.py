@@ -76,7 +76,7 @@ def patch(agent, place="", **body):
     return agent.client.patch(f"{URL}{place}", body, format="json")
 
 
-def told(answer):
+def problem_of(answer):
     return answer.status_code, answer.json()["code"], [error["field"] for error in answer.json().get("errors", [])]
 
 
@@ -149,8 +149,8 @@ def test_only_what_is_covered_is_seen(alice, reader, charlie, shoe):
     assert reader.client.get(URL).json()["results"] == [shoe]
     assert charlie.client.get(URL).json()["results"] == []
     for agent, place in ((reader, f"/{secret['id']}"), (charlie, f"/{shoe['id']}"), (alice, f"/{uuid.uuid4()}")):
-        assert told(agent.client.get(f"{URL}{place}")) == (404, "not_found", [])
-    assert told(reader.client.get(URL, {"namespace": "acme:secret"})) == (404, "not_found", [])
+        assert problem_of(agent.client.get(f"{URL}{place}")) == (404, "not_found", [])
+    assert problem_of(reader.client.get(URL, {"namespace": "acme:secret"})) == (404, "not_found", [])
 
 
 def test_changing_works_by_name_and_by_id(alice, shoe):
@@ -165,7 +165,7 @@ def test_a_stale_revision_changes_nothing(alice, shoe, picture):
     patch(alice, f"/{shoe['id']}", newer_wins=True)
     before = picture()
     for place, body in ((f"/{shoe['id']}", {}), ("", SHOE)):
-        assert told(patch(alice, place, **body, newer_wins=False, revision=1)) == (409, "stale_revision", [])
+        assert problem_of(patch(alice, place, **body, newer_wins=False, revision=1)) == (409, "stale_revision", [])
     assert picture() == before
 
 
@@ -178,14 +178,14 @@ def test_foreign_and_missing_ones_can_not_be_changed(alice, charlie, shoe, pictu
         (alice, "", {**SHOE, "name": "nothing"}),
         (alice, "", {**SHOE, "namespace": "acme:nowhere"}),
     ):
-        assert told(patch(agent, place, **body, newer_wins=True)) == (404, "not_found", [])
+        assert problem_of(patch(agent, place, **body, newer_wins=True)) == (404, "not_found", [])
     assert picture() == before
 
 
 def test_a_foreign_namespace_gets_no_rule(alice, picture):
     before = picture()
     answer = alice.client.post(URL, {**SHOE, "namespace": "elsewhere:main"}, format="json")
-    assert told(answer) == (404, "not_found", [])
+    assert problem_of(answer) == (404, "not_found", [])
     assert picture() == before
 
 
@@ -196,7 +196,7 @@ def test_writing_needs_admin(bob, shoe, picture):
         patch(bob, **SHOE, newer_wins=True),
         patch(bob, f"/{shoe['id']}", newer_wins=True),
     ):
-        assert told(answer) == (403, "not_permitted", [])
+        assert problem_of(answer) == (403, "not_permitted", [])
     assert picture() == before
 
 
@@ -227,7 +227,7 @@ def test_bad_input_registers_nothing(why, alice, picture):
     bad, field = BAD[why]
     body = {name: value for name, value in {**SHOE, **bad}.items() if value is not None}
     before = picture()
-    assert told(alice.client.post(URL, body, format="json")) == (400, "validation", [field])
+    assert problem_of(alice.client.post(URL, body, format="json")) == (400, "validation", [field])
     assert picture() == before
 
 
@@ -236,15 +236,15 @@ def test_bad_input_changes_nothing(why, alice, shoe, picture):
     bad, field = BAD[why]
     before = picture()
     for place, body in ((f"/{shoe['id']}", bad), ("", {**SHOE, **bad})):
-        assert told(patch(alice, place, **body)) == (400, "validation", [field])
+        assert problem_of(patch(alice, place, **body)) == (400, "validation", [field])
     assert picture() == before
 
 
 def test_a_change_names_what_changes(alice, shoe, picture):
     before = picture()
     for place, body in (("", SHOE), (f"/{shoe['id']}", {"revision": 1})):
-        assert told(patch(alice, place, **body)) == (400, "validation", [""])
-    assert told(patch(alice, f"/{shoe['id']}", name="foot")) == (400, "validation", ["name"])
+        assert problem_of(patch(alice, place, **body)) == (400, "validation", [""])
+    assert problem_of(patch(alice, f"/{shoe['id']}", name="foot")) == (400, "validation", ["name"])
     assert picture() == before
 
 
@@ -260,7 +260,7 @@ def test_a_change_names_what_changes(alice, shoe, picture):
 def test_one_spelling_leads_to_one_rule(body, code, alice, picture):
     post(alice, **SHOE, aliases=["foot"])
     before = picture()
-    assert told(alice.client.post(URL, {**SHOE, **body}, format="json")) == (409, code, [])
+    assert problem_of(alice.client.post(URL, {**SHOE, **body}, format="json")) == (409, code, [])
     assert picture() == before
     post(alice, **{**SHOE, **body, "namespace": "acme:side"})
 
@@ -284,7 +284,7 @@ def test_claims_that_would_collide_are_listed_and_nothing_changes(alice, claims,
     answer = alice.client.post(
         URL, {"namespace": "acme:main", "name": "lives_in", "aliases": ["stays_at"]}, format="json"
     )
-    assert told(answer) == (409, "claims_collide", ["aliases"])
+    assert problem_of(answer) == (409, "claims_collide", ["aliases"])
     (error,) = answer.json()["errors"]
     assert all(fragment_id in error["message"] for fragment_id in kept.values())
     assert not {"Oslo", "Rome", "Robin"} & set(answer.content.decode().replace(".", " ").split())
@@ -298,10 +298,10 @@ def test_so_are_those_of_which_only_one_could_stand(alice, claims, picture):
     answer = patch(alice, f"/{rule['id']}", cardinality="one", aliases=[], newer_wins=True)
     assert answer.status_code == 200, "apart they stand"
     answer = patch(alice, f"/{rule['id']}", aliases=["boot"])
-    assert told(answer) == (409, "claims_collide", ["aliases"])
+    assert problem_of(answer) == (409, "claims_collide", ["aliases"])
     patch(alice, f"/{rule['id']}", cardinality="many", aliases=["boot"])
     answer = patch(alice, f"/{rule['id']}", exclusive=True)
-    assert told(answer) == (409, "claims_collide", ["exclusive"])
+    assert problem_of(answer) == (409, "claims_collide", ["exclusive"])
     assert all(fragment_id in answer.json()["errors"][0]["message"] for fragment_id in kept.values())
     assert picture()[1] == before[1]
 
@@ -315,7 +315,7 @@ def test_a_repeated_request_registers_once(alice, count):
 
 def test_a_refused_request_is_not_kept(alice, shoe, count):
     answer = alice.client.post(URL, SHOE, format="json", headers={"Idempotency-Key": "once"})
-    assert told(answer) == (409, "predicate_taken", [])
+    assert problem_of(answer) == (409, "predicate_taken", [])
     assert count(RepeatedRequest) == 0
 
 

@@ -13,7 +13,7 @@ CLAIM = {"subject": "user", "predicate": "budget_is"}
 
 
 @pytest.fixture
-def told(alice):
+def store_fragment(alice):
     """What Alice told; any field of a fragment, its source class first."""
 
     def post(source="document", *, by=alice, status=201, **more):
@@ -49,8 +49,8 @@ def counts(body):
 class TestReinforce:
     """It helped."""
 
-    def test_it_is_fresher_and_weighs_more_each_time(self, alice, bob, told, principal):
-        fragment = told(importance=0.5)
+    def test_it_is_fresher_and_weighs_more_each_time(self, alice, bob, store_fragment, principal):
+        fragment = store_fragment(importance=0.5)
         with access.enter(principal, why="test"):
             Fragment.objects.filter(id=fragment["id"]).update(base_relevance=0.5)
         for relevance, importance in ((0.55, 0.55), (0.595, 0.6), (0.6355, 0.65)):
@@ -59,22 +59,22 @@ class TestReinforce:
             assert (row["base_relevance"], row["importance"]) == pytest.approx((relevance, importance))
         assert (row["reinforcements"], row["trust"]) == (1, 0.75)
 
-    def test_it_counts_as_read_now(self, alice, bob, told, now):
-        fragment = told()
+    def test_it_counts_as_read_now(self, alice, bob, store_fragment, now):
+        fragment = store_fragment()
         assert fragment["last_accessed_at"] is None
         vote(bob, fragment, "reinforce")
         row = read(alice, fragment)
         assert row["last_accessed_at"] >= now.isoformat()[:19]
         assert row["updated_at"] == fragment["updated_at"]
 
-    def test_importance_stays_within_bounds(self, alice, bob, told):
-        fragment = told(importance=0.98)
+    def test_importance_stays_within_bounds(self, alice, bob, store_fragment):
+        fragment = store_fragment(importance=0.98)
         for _ in range(2):
             vote(bob, fragment, "reinforce")
             assert read(alice, fragment)["importance"] == 1.0
 
-    def test_on_ones_own_it_adds_no_trust(self, alice, project, agent_of, told):
-        fragment = told(importance=0.5)
+    def test_on_ones_own_it_adds_no_trust(self, alice, project, agent_of, store_fragment):
+        fragment = store_fragment(importance=0.5)
         second = agent_of(project, owner="alice")
         for agent in (alice, second):
             body = vote(agent, fragment, "reinforce")
@@ -86,8 +86,8 @@ class TestReinforce:
 class TestDispute:
     """It is wrong."""
 
-    def test_the_last_vote_of_an_owner_counts(self, bob, told):
-        fragment = told()
+    def test_the_last_vote_of_an_owner_counts(self, bob, store_fragment):
+        fragment = store_fragment()
         for ballot, expected, trust in (
             ("reinforce", [1, 0, 1], 0.75),
             ("dispute", [0, 1, 1], 0.45),
@@ -97,13 +97,13 @@ class TestDispute:
             body = vote(bob, fragment, ballot)
             assert (body["counted"], counts(body), body["trust"]) == (True, expected, trust)
 
-    def test_two_keys_of_one_owner_are_one(self, bob, project, agent_of, told):
-        fragment, second = told(), agent_of(project, owner="bob")
+    def test_two_keys_of_one_owner_are_one(self, bob, project, agent_of, store_fragment):
+        fragment, second = store_fragment(), agent_of(project, owner="bob")
         for agent in (bob, second):
             assert counts(vote(agent, fragment, "dispute")) == [0, 1, 1]
 
-    def test_on_ones_own_it_does_not_count(self, alice, told):
-        body = vote(alice, told("inference"), "dispute", reason="I erred.")
+    def test_on_ones_own_it_does_not_count(self, alice, store_fragment):
+        body = vote(alice, store_fragment("inference"), "dispute", reason="I erred.")
         assert (body["counted"], body["status"], counts(body), body["conflict_id"]) == (
             *(False, "active", [0, 0, 1]),
             None,
@@ -113,13 +113,13 @@ class TestDispute:
         ("source", "status", "trust"),
         [("inference", "disputed", 0.35), ("document", "active", 0.45), ("tool_output", "active", 0.7)],
     )
-    def test_below_the_threshold_it_is_disputed(self, bob, told, source, status, trust):
-        body = vote(bob, told(source), "dispute")
+    def test_below_the_threshold_it_is_disputed(self, bob, store_fragment, source, status, trust):
+        body = vote(bob, store_fragment(source), "dispute")
         assert (body["counted"], body["status"], body["trust"], body["conflict_id"]) == (True, status, trust, None)
 
     @pytest.mark.parametrize("source", ["system", "user_explicit"])
-    def test_a_weaker_owner_only_opens_a_review(self, bob, dave, told, source):
-        fragment = told(source)
+    def test_a_weaker_owner_only_opens_a_review(self, bob, dave, store_fragment, source):
+        fragment = store_fragment(source)
         first, second = vote(bob, fragment, "dispute", reason="No."), vote(dave, fragment, "dispute")
         for body in (first, second):
             assert (body["counted"], body["status"], counts(body)) == (False, "active", [0, 0, 1])
@@ -127,21 +127,21 @@ class TestDispute:
         assert first["conflict_id"] == second["conflict_id"]
         assert first["trust"] == fragment["trust"]
 
-    def test_it_comes_back_when_the_dispute_is_taken_back(self, alice, bob, told):
-        fragment = told("inference")
+    def test_it_comes_back_when_the_dispute_is_taken_back(self, alice, bob, store_fragment):
+        fragment = store_fragment("inference")
         assert vote(bob, fragment, "dispute")["status"] == "disputed"
         body = vote(bob, fragment, "reinforce")
         assert (body["status"], body["trust"]) == ("active", 0.65)
         assert read(alice, fragment)["status"] == "active"
 
-    def test_what_is_disputed_still_stands_against_newcomers(self, bob, dave, told):
-        fragment = told("inference", claim={**CLAIM, "value": "$750"})
+    def test_what_is_disputed_still_stands_against_newcomers(self, bob, dave, store_fragment):
+        fragment = store_fragment("inference", claim={**CLAIM, "value": "$750"})
         assert vote(bob, fragment, "dispute")["status"] == "disputed"
-        other = told("inference", by=dave, content="Nothing.", claim={**CLAIM, "value": "$0"})
+        other = store_fragment("inference", by=dave, content="Nothing.", claim={**CLAIM, "value": "$0"})
         assert (other["status"], other["pending_conflicts"][0]["existing_id"]) == ("quarantined", fragment["id"])
 
-    def test_what_a_person_disputed_no_vote_brings_back(self, bob, told, project, agent_of):
-        fragment = told("user_explicit")
+    def test_what_a_person_disputed_no_vote_brings_back(self, bob, store_fragment, project, agent_of):
+        fragment = store_fragment("user_explicit")
         review = vote(bob, fragment, "dispute")["conflict_id"]
         carol = agent_of(project, owner="carol", ceiling="user_explicit", verbs=["read", "review"])
         wish = {"action": "supersede", "revision": 1}
@@ -152,63 +152,63 @@ class TestDispute:
 class TestCorroborate:
     """Another source says so too."""
 
-    def test_once_per_owner(self, bob, told, project, agent_of):
-        fragment = told()
+    def test_once_per_owner(self, bob, store_fragment, project, agent_of):
+        fragment = store_fragment()
         assert vote(bob, fragment, "corroborate", source_id="a walk")["counted"] is True
         for agent in (bob, agent_of(project, owner="bob")):
             body = vote(agent, fragment, "corroborate", source_id="another walk")
             assert (body["counted"], body["corroboration"], body["trust"]) == (False, 2, 0.65)
             assert body["reason"] == "owner_voted_before"
 
-    def test_once_per_source(self, bob, dave, told):
-        fragment = told()
+    def test_once_per_source(self, bob, dave, store_fragment):
+        fragment = store_fragment()
         assert vote(bob, fragment, "corroborate", source_id="a walk")["corroboration"] == 2
         body = vote(dave, fragment, "corroborate", source_id="a walk")
         assert (body["counted"], body["corroboration"], body["reason"]) == (False, 2, "source_heard_before")
 
-    def test_never_from_where_it_comes_from(self, alice, bob, told):
-        fragment = told(provenance={"source_id": "the guide"})
+    def test_never_from_where_it_comes_from(self, alice, bob, store_fragment):
+        fragment = store_fragment(provenance={"source_id": "the guide"})
         assert vote(bob, fragment, "corroborate", source_id="the guide")["reason"] == "source_heard_before"
         assert vote(bob, fragment, "corroborate", source_id=fragment["id"])["counted"] is False
         assert vote(alice, fragment, "corroborate", source_id="a walk")["reason"] == "own_memory"
         counted = vote(bob, fragment, "corroborate", source_id="a walk")
         assert (counted["counted"], counted["reason"]) == (True, None)
 
-    def test_never_by_what_was_derived_from_it(self, bob, dave, told):
+    def test_never_by_what_was_derived_from_it(self, bob, dave, store_fragment):
         """A digest of a claim, or of another digest of it, says nothing new."""
         claim = {**CLAIM, "value": "$750"}
-        root = told(claim=claim)
-        summary = told("inference", by=bob, content="A digest of it.", provenance={"parents": [root["id"]]})
+        root = store_fragment(claim=claim)
+        summary = store_fragment("inference", by=bob, content="A digest of it.", provenance={"parents": [root["id"]]})
         for parents in ([root["id"]], [summary["id"]]):
             echo = {"content": "Said again.", "provenance": {"parents": parents}}
-            again = told("document", by=dave, status=200, claim=claim, **echo)
+            again = store_fragment("document", by=dave, status=200, claim=claim, **echo)
             assert (again["id"], again["provenance"]["corroboration"]) == (root["id"], 1)
         assert vote(bob, root, "corroborate", source_id=root["id"])["counted"] is False
 
-    def test_the_bonus_ends_at_two_tenths(self, told, project, agent_of):
-        fragment = told()
+    def test_the_bonus_ends_at_two_tenths(self, store_fragment, project, agent_of):
+        fragment = store_fragment()
         for n in range(6):
             body = vote(agent_of(project, owner=f"o{n}"), fragment, "corroborate", source_id=f"s{n}")
         assert (body["corroboration"], body["trust"]) == (7, 0.8)
 
-    def test_it_is_news_and_a_repetition_is_not(self, alice, bob, told):
-        fragment = told()
+    def test_it_is_news_and_a_repetition_is_not(self, alice, bob, store_fragment):
+        fragment = store_fragment()
         vote(bob, fragment, "corroborate", source_id="a walk")
         once = read(alice, fragment)["updated_at"]
         assert once > fragment["updated_at"]
         vote(bob, fragment, "corroborate", source_id="a walk")
         assert read(alice, fragment)["updated_at"] == once
 
-    def test_without_a_source_the_owner_is_one(self, bob, dave, told):
-        fragment = told()
+    def test_without_a_source_the_owner_is_one(self, bob, dave, store_fragment):
+        fragment = store_fragment()
         assert [vote(agent, fragment, "corroborate")["corroboration"] for agent in (bob, bob, dave)] == [2, 2, 3]
 
 
 class TestArchive:
     """Out of all default answers, and back as far as the gate allows."""
 
-    def test_there_and_back(self, alice, told):
-        fragment = told("tool_output", claim={**CLAIM, "value": "$750"})
+    def test_there_and_back(self, alice, store_fragment):
+        fragment = store_fragment("tool_output", claim={**CLAIM, "value": "$750"})
         assert vote(alice, fragment, "archive")["status"] == "archived"
         question = {"namespace": "acme:main", "query": TEXT}
         assert alice.client.post("/api/v1/search", question, format="json").json()["results"] == []
@@ -216,36 +216,36 @@ class TestArchive:
         assert vote(alice, fragment, "unarchive")["status"] == "active"
         assert len(alice.client.post("/api/v1/search", question, format="json").json()["results"]) == 1
 
-    def test_twice_is_not_open(self, alice, told):
-        fragment = told()
+    def test_twice_is_not_open(self, alice, store_fragment):
+        fragment = store_fragment()
         assert vote(alice, fragment, "unarchive", status=409)["code"] == "not_open"
         vote(alice, fragment, "archive")
         assert vote(alice, fragment, "archive", status=409)["code"] == "not_open"
 
-    def test_what_was_replaced_is_history(self, alice, told):
-        first = told(claim={**CLAIM, "value": "$750"})
-        told(content="More.", claim={**CLAIM, "value": "$900"})
+    def test_what_was_replaced_is_history(self, alice, store_fragment):
+        first = store_fragment(claim={**CLAIM, "value": "$750"})
+        store_fragment(content="More.", claim={**CLAIM, "value": "$900"})
         for move in ("archive", "unarchive"):
             assert vote(alice, first, move, status=409)["code"] == "not_open"
         assert read(alice, first)["status"] == "superseded"
 
-    def test_above_the_ceiling_is_not_permitted(self, alice, bob, told):
-        fragment = told("system")
+    def test_above_the_ceiling_is_not_permitted(self, alice, bob, store_fragment):
+        fragment = store_fragment("system")
         assert vote(bob, fragment, "archive", status=403)["code"] == "not_permitted"
         vote(alice, fragment, "archive")
         assert vote(bob, fragment, "unarchive", status=403)["code"] == "not_permitted"
         assert read(alice, fragment)["status"] == "archived"
 
-    def test_back_it_passes_the_gate(self, bob, told):
-        weak = told(by=bob, claim={**CLAIM, "value": "$0"})
+    def test_back_it_passes_the_gate(self, bob, store_fragment):
+        weak = store_fragment(by=bob, claim={**CLAIM, "value": "$0"})
         vote(bob, weak, "archive")
-        strong = told("user_explicit", content="What the user says.", claim={**CLAIM, "value": "$750"})
+        strong = store_fragment("user_explicit", content="What the user says.", claim={**CLAIM, "value": "$750"})
         assert vote(bob, weak, "unarchive")["status"] == "quarantined"
         assert read(bob, strong)["status"] == "active"
 
-    def test_what_a_person_rejected_no_key_brings_back(self, bob, told, project, agent_of):
-        told("user_explicit", claim={**CLAIM, "value": "$750"})
-        lost = told("tool_output", by=bob, content="Nothing.", claim={**CLAIM, "value": "$0"})
+    def test_what_a_person_rejected_no_key_brings_back(self, bob, store_fragment, project, agent_of):
+        store_fragment("user_explicit", claim={**CLAIM, "value": "$750"})
+        lost = store_fragment("tool_output", by=bob, content="Nothing.", claim={**CLAIM, "value": "$0"})
         carol = agent_of(project, owner="carol", ceiling="user_explicit", verbs=["read", "review"])
         path = f"/api/v1/conflicts/{lost['pending_conflicts'][0]['id']}"
         wish = {"action": "reject", "revision": 1}
@@ -253,9 +253,9 @@ class TestArchive:
         assert vote(bob, lost, "unarchive", status=403)["code"] == "not_permitted"
         assert read(bob, lost)["status"] == "archived"
 
-    def test_what_waited_because_of_it_ends(self, bob, told):
-        told("user_explicit", claim={**CLAIM, "value": "$750"})
-        lost = told("tool_output", by=bob, content="Nothing.", claim={**CLAIM, "value": "$0"})
+    def test_what_waited_because_of_it_ends(self, bob, store_fragment):
+        store_fragment("user_explicit", claim={**CLAIM, "value": "$750"})
+        lost = store_fragment("tool_output", by=bob, content="Nothing.", claim={**CLAIM, "value": "$0"})
         vote(bob, lost, "archive")
         conflict = bob.client.get(f"/api/v1/conflicts/{lost['pending_conflicts'][0]['id']}").json()
         assert conflict["resolution"] == "obsolete"
@@ -265,8 +265,10 @@ class TestRefusing:
     """Who may not, and what is no vote."""
 
     @pytest.mark.parametrize("ballot", ["reinforce", "dispute", "corroborate", "archive", "unarchive"])
-    def test_foreign_and_missing_look_the_same_and_a_reader_may_not(self, alice, charlie, reader, told, ballot):
-        fragment = told()
+    def test_foreign_and_missing_look_the_same_and_a_reader_may_not(
+        self, alice, charlie, reader, store_fragment, ballot
+    ):
+        fragment = store_fragment()
         assert vote(charlie, fragment, ballot, status=404)["code"] == "not_found"
         assert vote(alice, {"id": uuid.uuid4()}, ballot, status=404)["code"] == "not_found"
         assert vote(reader, fragment, ballot, status=403)["code"] == "not_permitted"
@@ -274,8 +276,8 @@ class TestRefusing:
         row = read(alice, fragment)
         assert (row["status"], counts({**row, "corroboration": 1})) == ("active", [0, 0, 1])
 
-    def test_bad_words_are_named(self, bob, told):
-        fragment = told()
+    def test_bad_words_are_named(self, bob, store_fragment):
+        fragment = store_fragment()
         for ballot, field, bad in (
             ("dispute", "reason", "x" * 1001),
             ("dispute", "reason", 5),
@@ -291,8 +293,8 @@ class TestRefusing:
         assert read(bob, fragment)["disputes"] == 0
 
     @pytest.mark.parametrize("ballot", ["reinforce", "corroborate"])
-    def test_one_idempotency_key_has_one_effect(self, alice, bob, told, ballot):
-        fragment, key = told(importance=0.5), {"Idempotency-Key": "k1"}
+    def test_one_idempotency_key_has_one_effect(self, alice, bob, store_fragment, ballot):
+        fragment, key = store_fragment(importance=0.5), {"Idempotency-Key": "k1"}
         first, second = (vote(bob, fragment, ballot, headers=key) for _ in range(2))
         assert first == second
         assert first["counted"] is True
@@ -309,33 +311,33 @@ class TestOutvoted:
         return [agent_of(project, owner=f"owner-{n}", ceiling="tool_output") for n in range(6)]
 
     @pytest.mark.parametrize("source", ["document", "user_implicit", "tool_output"])
-    def test_the_fifth_dispute_makes_it_disputed(self, alice, told, owners, source):
-        fragment = told(source)
+    def test_the_fifth_dispute_makes_it_disputed(self, alice, store_fragment, owners, source):
+        fragment = store_fragment(source)
         for owner in owners[:4]:
             assert vote(owner, fragment, "dispute")["status"] == "active"
         assert vote(owners[4], fragment, "dispute")["status"] == "disputed"
         assert read(alice, fragment)["disputes"] == 5
 
     @pytest.mark.parametrize("ballot", ["corroborate", "reinforce"])
-    def test_any_support_keeps_it(self, told, owners, ballot):
-        fragment = told("tool_output")
+    def test_any_support_keeps_it(self, store_fragment, owners, ballot):
+        fragment = store_fragment("tool_output")
         vote(owners[5], fragment, ballot)
         for owner in owners[:5]:
             assert vote(owner, fragment, "dispute")["status"] == "active"
 
-    def test_one_owner_counts_once(self, told, owners):
-        fragment = told("tool_output")
+    def test_one_owner_counts_once(self, store_fragment, owners):
+        fragment = store_fragment("tool_output")
         for _ in range(6):
             assert vote(owners[0], fragment, "dispute")["status"] == "active"
 
-    def test_weaker_owners_do_not_outvote(self, project, agent_of, told):
-        fragment = told("tool_output")
+    def test_weaker_owners_do_not_outvote(self, project, agent_of, store_fragment):
+        fragment = store_fragment("tool_output")
         for n in range(6):
             weak = agent_of(project, owner=f"weak-{n}", ceiling="inference")
             assert vote(weak, fragment, "dispute")["status"] == "active"
 
-    def test_what_the_user_said_is_not_outvoted(self, project, agent_of, told):
-        fragment = told("user_explicit")
+    def test_what_the_user_said_is_not_outvoted(self, project, agent_of, store_fragment):
+        fragment = store_fragment("user_explicit")
         for n in range(6):
             peer = agent_of(project, owner=f"peer-{n}", ceiling="user_explicit")
             vote(peer, fragment, "dispute")

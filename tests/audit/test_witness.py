@@ -62,7 +62,7 @@ def witness(request, settings, tmp_path_factory, url):
 
 
 @pytest.fixture
-def tell(service):
+def send_seals(service):
     """Tells the witness what it has not heard of; how many seals."""
     return lambda: audit.send_seals(service, now=timezone.now())
 
@@ -80,8 +80,8 @@ def roll_back(service, tamper, journal):
     return run
 
 
-def test_a_joint_rollback_is_missed_by_the_witness(service, witness, sealed, tell, roll_back):
-    assert tell() == 3
+def test_a_joint_rollback_is_missed_by_the_witness(service, witness, sealed, send_seals, roll_back):
+    assert send_seals() == 3
     assert audit.prove(service).is_whole
     roll_back(sealed[2])
     found = audit.prove(service)
@@ -92,34 +92,34 @@ def test_a_joint_rollback_is_missed_by_the_witness(service, witness, sealed, tel
 
 
 def test_another_history_after_a_rollback_is_known_by_the_witness(
-    service, witness, sealed, tell, roll_back, keep, seal
+    service, witness, sealed, send_seals, roll_back, keep, seal
 ):
-    tell()
+    send_seals()
     roll_back(sealed[2])
     keep("Another past.")
     seal()
-    tell()
+    send_seals()
     assert audit.prove(service).witness.what == "seal 3, which the witness knows, is another one"
 
 
-def test_it_is_told_each_seal_once(service, witness, sealed, tell, keep, seal):
-    assert (tell(), tell()) == (3, 0)
+def test_it_is_told_each_seal_once(service, witness, sealed, send_seals, keep, seal):
+    assert (send_seals(), send_seals()) == (3, 0)
     keep("The river rises.")
     seal()
-    assert tell() == 1
+    assert send_seals() == 1
     assert audit.prove(service).witness is None
 
 
-def test_the_receipts_of_a_log_are_kept(service, settings, url, sealed, tell, data_dir):
+def test_the_receipts_of_a_log_are_kept(service, settings, url, sealed, send_seals, data_dir):
     settings.AUDIT_WITNESS = url
-    tell()
+    send_seals()
     lines = (data_dir / "audit" / f"{service.project_id}.receipts").read_text().splitlines()
     assert [json.loads(line)["receipt"] for line in lines] == ["receipt 1", "receipt 2", "receipt 3"]
 
 
-def test_a_silent_witness_stops_nothing_and_is_told_of(service, settings, sealed, tell, keep, seal, url):
+def test_a_silent_witness_stops_nothing_and_is_told_of(service, settings, sealed, send_seals, keep, seal, url):
     settings.AUDIT_WITNESS = "http://127.0.0.1:9/seals"
-    assert tell() == 0
+    assert send_seals() == 0
     keep("Life goes on.")
     assert seal() is not None
     part = Client().get("/readyz").json()["parts"]["witness"]
@@ -127,7 +127,7 @@ def test_a_silent_witness_stops_nothing_and_is_told_of(service, settings, sealed
     assert "silent since" in part["detail"]
     assert audit.prove(service).witness.kind == "witness_silent"
     settings.AUDIT_WITNESS = url
-    assert tell() == 4
+    assert send_seals() == 4
     assert Client().get("/readyz").json()["parts"]["witness"] == {"state": "ok"}
 
 

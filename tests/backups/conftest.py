@@ -123,14 +123,14 @@ def fresh(principal):
 def texts(principal):
     """What is remembered, by namespace, with the status."""
 
-    def told():
+    def fragments_stored():
         with access.enter(principal, why="test"):
             rows = (
                 Fragment.objects.within(principal.project_id).select_related("namespace").order_by("created_at", "id")
             )
             return [(row.namespace.name, row.content, row.status) for row in rows]
 
-    return told
+    return fragments_stored
 
 
 def forged(path, change):

@@ -14,7 +14,7 @@ SAID = "The vault code is kept by Mrs Smith."
 def told_twice(principal, alice, store, job):
     """A text that stands twice, the second time as it is said; what keeps it, what is to be forgotten, where."""
 
-    def tell(how):
+    def store_two(how):
         kept = store("acme:main", SAID, by=alice.principal)
         with access.enter(principal, why="test"):
             place = Namespace.objects.get(name="acme:main")
@@ -29,7 +29,7 @@ def told_twice(principal, alice, store, job):
             return kept, gone
         return kept, store("acme:main" if how == "one namespace" else "acme:other", SAID, by=alice.principal)
 
-    return tell
+    return store_two
 
 
 def standing(principal, name):

@@ -163,13 +163,13 @@ def test_a_stranger_does_not_say_what_is_a_copy_of_what(principal, back_up, rest
 
 @pytest.mark.usefixtures("branched")
 def test_of_a_memory_that_is_newer_in_the_bundle_the_origin_is_too(principal, back_up, restore):
-    def told():
+    def origins():
         with access.enter(principal, why="test"):
             return dict(Origin.objects.filter(fragment_id__in=standing).values_list("fragment_id", "revision"))
 
     with access.enter(principal, why="test"):
         standing = list(Fragment.objects.filter(namespace__name=SIDE).values_list("id", flat=True).order_by("id"))
-    made, before = back_up(), told()
+    made, before = back_up(), origins()
     live(principal, "UPDATE memories_origin SET revision = 7")
     live(
         principal,
@@ -177,7 +177,7 @@ def test_of_a_memory_that_is_newer_in_the_bundle_the_origin_is_too(principal, ba
         standing[0],
     )
     assert restore(made)["update"] == 1
-    assert told() == dict.fromkeys(standing, 7) | {standing[0]: before[standing[0]]}
+    assert origins() == dict.fromkeys(standing, 7) | {standing[0]: before[standing[0]]}
 
 
 @pytest.mark.usefixtures("branched")

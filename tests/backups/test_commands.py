@@ -7,7 +7,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 
-def said(*words, **more):
+def output_of(*words, **more):
     out = io.StringIO()
     call_command(*words, stdout=out, **more)
     return out.getvalue()
@@ -16,30 +16,30 @@ def said(*words, **more):
 def test_out_to_a_file_and_back(store, tmp_path, wipe, texts):
     store("acme:main", "The heron nests by the mill.")
     path = tmp_path / "acme.ndjson.gz"
-    made = json.loads(said("export", str(path), "--project", "acme", "--json"))
+    made = json.loads(output_of("export", str(path), "--project", "acme", "--json"))
     assert made["state"] == "succeeded"
-    assert json.loads(said("verify", str(path), "--json"))["report"]["records"] == 2
+    assert json.loads(output_of("verify", str(path), "--json"))["report"]["records"] == 2
     wipe()
-    assert json.loads(said("restore", str(path), "--dry-run", "--json"))["report"]["insert"] == 1
+    assert json.loads(output_of("restore", str(path), "--dry-run", "--json"))["report"]["insert"] == 1
     assert texts() == []
-    assert json.loads(said("import", "bundle", str(path), "--json"))["report"]["insert"] == 1
+    assert json.loads(output_of("import", "bundle", str(path), "--json"))["report"]["insert"] == 1
     assert len(texts()) == 1
 
 
 def test_by_id(store):
     store("acme:main", "The heron nests by the mill.")
-    which = json.loads(said("backup", "make", "--project", "acme", "--json"))["report"]["backup_id"]
+    which = json.loads(output_of("backup", "make", "--project", "acme", "--json"))["report"]["backup_id"]
     for word in ("verify", "drill"):
-        assert json.loads(said("backup", word, which, "--json"))["state"] == "succeeded"
-    (row,) = json.loads(said("backup", "list", "--json"))
+        assert json.loads(output_of("backup", word, which, "--json"))["state"] == "succeeded"
+    (row,) = json.loads(output_of("backup", "list", "--json"))
     assert (row["id"], row["verdict"], row["drill_verdict"]) == (which, "sound", "sound")
-    assert which in said("backup", "list")
-    assert "protected" in said("backup", "protect", which)
+    assert which in output_of("backup", "list")
+    assert "protected" in output_of("backup", "protect", which)
     with pytest.raises(CommandError):
         call_command("backup", "delete", which)
-    said("backup", "protect", which, "--off")
-    said("backup", "delete", which)
-    assert json.loads(said("backup", "list", "--json")) == []
+    output_of("backup", "protect", which, "--off")
+    output_of("backup", "delete", which)
+    assert json.loads(output_of("backup", "list", "--json")) == []
 
 
 def test_what_is_no_bundle_is_refused(project, tmp_path):

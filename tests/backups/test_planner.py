@@ -21,7 +21,7 @@ def beside(db):
 
 
 @pytest.fixture
-def told(monkeypatch):
+def estimates(monkeypatch):
     """How many memories the planner takes the table to hold before anything that refers to them is written."""
     counts, put_successors = [], insertion.update_successors
 
@@ -51,24 +51,24 @@ def lost(principal, store, back_up, wipe, beside):
     return made
 
 
-def test_the_planner_is_told_of_many_memories_before_anything_refers_to_them(lost, restore, told):
+def test_the_planner_is_told_of_many_memories_before_anything_refers_to_them(lost, restore, estimates):
     """Nobody else tells it; where it takes the table for empty, each check of a reference may read all of a project."""
     assert restore(lost(10))["insert"] == 20
-    assert told == [20]
+    assert estimates == [20]
 
 
-def test_of_few_memories_the_planner_need_not_know(lost, restore, told):
+def test_of_few_memories_the_planner_need_not_know(lost, restore, estimates):
     assert restore(lost(9))["insert"] == 18
-    assert told == [0]
+    assert estimates == [0]
 
 
-def test_a_restore_does_not_wait_for_whoever_analyzes_meanwhile(lost, restore, told, beside):
+def test_a_restore_does_not_wait_for_whoever_analyzes_meanwhile(lost, restore, estimates, beside):
     backup = lost(10)
     with beside.transaction():
         beside.execute("LOCK TABLE memories_fragment IN SHARE UPDATE EXCLUSIVE MODE")
         with capture_logs() as logs:
             assert restore(backup)["insert"] == 20
-    assert told == [0]
+    assert estimates == [0]
     assert "restored_fragments_not_analyzed" in [entry["event"] for entry in logs]
     ((settings_of_it,),) = fetch("SELECT proconfig FROM pg_proc WHERE proname = 'nova_analyze_fragments'", [])
     assert "lock_timeout=2s" in settings_of_it

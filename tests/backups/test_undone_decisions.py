@@ -30,13 +30,13 @@ def choose(alice, weak, carol):
     """
 
     def supersede(*, as_claim=True):
-        def say(by, content, source, value):
+        def store_claim(by, content, source, value):
             body = {"namespace": "acme:main", "content": content, "provenance": {"source": source}}
             body |= {"claim": {**CLAIM, "value": value}} if value else {}
             return by.client.post(f"{URL}/fragments", body, format="json").json()
 
-        said = say(alice, "The trip budget is $750.", "user_explicit", "$750")
-        told = say(weak, "The trip budget is $900 now.", "inference", "$900" if as_claim else None)
+        said = store_claim(alice, "The trip budget is $750.", "user_explicit", "$750")
+        told = store_claim(weak, "The trip budget is $900 now.", "inference", "$900" if as_claim else None)
         (conflict,) = told["pending_conflicts"]
         path = f"{URL}/conflicts/{conflict['id']}"
         wish = {"action": "supersede", "revision": carol.client.get(path).json()["revision"]}

@@ -7,22 +7,22 @@ import pytest
 from script.benches._scoring import evidence, is_beam, means, questions, scored, sessions
 
 
-def asked(*named, category=1):
+def question(*named, category=1):
     return {"question": "Who?", "evidence": list(named), "category": category}
 
 
 def test_evidence_may_be_listed_within_one_text():
-    assert evidence(asked("D1:3; D1:4", "D2:1,D2:2", "D1:3 ")) == {"D1:3", "D1:4", "D2:1", "D2:2"}
+    assert evidence(question("D1:3; D1:4", "D2:1,D2:2", "D1:3 ")) == {"D1:3", "D1:4", "D2:1", "D2:2"}
 
 
 def test_recall_is_the_share_of_the_evidence_among_the_first():
-    row = scored(asked("D1:1", "D1:2"), ["x", "D1:1", *"abcd", "D1:2"])
+    row = scored(question("D1:1", "D1:2"), ["x", "D1:1", *"abcd", "D1:2"])
     assert (row["recall@5"], row["recall@10"], row["recall@20"]) == (0.5, 1.0, 1.0)
     assert (row["hit@5"], row["hit@10"]) == (1.0, 1.0)
 
 
 def test_pieces_of_a_message_count_once():
-    row = scored(asked("7"), ["3#1", "3#2", "4#1", "5", "6", "6#1", "7#4"])
+    row = scored(question("7"), ["3#1", "3#2", "4#1", "5", "6", "6#1", "7#4"])
     assert row["recall@5"] == 1.0
 
 
@@ -39,17 +39,17 @@ def test_questions_of_both_layouts_are_read(tmp_path):
 
 
 def test_nothing_found_is_nothing():
-    row = scored(asked("D1:1"), [])
+    row = scored(question("D1:1"), [])
     assert {row[name] for name in row if name != "category"} == {0.0}
 
 
 def test_only_questions_with_evidence_of_the_four_categories_count(tmp_path):
-    rows = [asked("D1:1", category=category) for category in range(1, 6)]
+    rows = [question("D1:1", category=category) for category in range(1, 6)]
     path = tmp_path / "one.json"
-    path.write_text(json.dumps([{"qa": [*rows, asked(category=2)]}]))
+    path.write_text(json.dumps([{"qa": [*rows, question(category=2)]}]))
     assert [row["category"] for row in questions(path)] == [1, 2, 3, 4]
 
 
 def test_means_are_over_questions_not_over_evidence():
-    rows = [scored(asked("D1:1"), ["D1:1"]), scored(asked("D1:1", "D1:2", "D1:3"), [])]
+    rows = [scored(question("D1:1"), ["D1:1"]), scored(question("D1:1", "D1:2", "D1:3"), [])]
     assert means(rows)["recall@5"] == pytest.approx(0.5)

@@ -97,16 +97,16 @@ def stage(server):
 
 
 @pytest.fixture
-def told(stage):
+def store_texts(stage):
     """Stores texts in the project, oldest first; answers their ids."""
 
-    def tell(*texts: str, agent: str = "main") -> list[str]:
+    def store_all(*texts: str, agent: str = "main") -> list[str]:
         principal = access.system_principal(stage.project)
         drafts = [ingest.Draft(namespace=f"{stage.project.name}:{agent}", content=text) for text in texts]
         admissions = ingest.store(principal, ingest.prepare(drafts), now=timezone.now())
         return [str(admission.fragment.id) for admission in admissions]
 
-    return tell
+    return store_all
 
 
 @pytest.fixture

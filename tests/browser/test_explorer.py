@@ -17,9 +17,9 @@ HERON, OTTER, BOAT = (
 
 
 @pytest.fixture
-def marsh(told):
+def marsh(store_texts):
     """Three memories, the boat last."""
-    return told(HERON), told(OTTER), told(BOAT)
+    return store_texts(HERON), store_texts(OTTER), store_texts(BOAT)
 
 
 def rows(page):
@@ -131,8 +131,8 @@ def test_a_weight_is_moved_by_keys(at_memories, marsh):
         expect(slider).to_be_focused()
 
 
-def test_hostile_text_does_nothing(at_memories, told):
-    told('<img src=x onerror="document.title=1"><script>document.title=2</script> \u202egnp.exe')
+def test_hostile_text_does_nothing(at_memories, store_texts):
+    store_texts('<img src=x onerror="document.title=1"><script>document.title=2</script> \u202egnp.exe')
     page = at_memories()
     rows(page).first.click()
     expect(page.locator("#detail .invisible-char")).to_have_text("⟨U+202E⟩")

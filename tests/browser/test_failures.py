@@ -13,9 +13,9 @@ REQUEST_ID = re.compile(r"Request [0-9a-f-]{36}")
 
 
 @pytest.fixture
-def gate(at_memories, told, complaints):
+def gate(at_memories, store_texts, complaints):
     """The memories, with one to open; answers the page and its row."""
-    told("The north gate opens at 7 h.")
+    store_texts("The north gate opens at 7 h.")
     page = at_memories()
     yield page, page.locator("[data-row]").first
     # The browser and htmx themselves log each answer that was expected to fail.

@@ -38,8 +38,8 @@ def test_a_key_and_a_member(at_memories, page, stage):
     assert Membership.objects.get(user__username=f"nora-{stage.project.name}").role == "viewer"
 
 
-def test_what_is_done_to_a_memory(at_memories, page, stage, told):
-    (which,) = told(HERON)
+def test_what_is_done_to_a_memory(at_memories, page, stage, store_texts):
+    (which,) = store_texts(HERON)
     at_memories(f"/memories/{which}/")
 
     def now():
@@ -69,13 +69,13 @@ def test_what_is_done_to_a_memory(at_memories, page, stage, told):
     assert rows(stage, Fragment) == []
 
 
-def test_a_fork_that_is_merged_and_deleted(at_memories, page, stage, told, work):
-    told(HERON)
+def test_a_fork_that_is_merged_and_deleted(at_memories, page, stage, store_texts, work):
+    store_texts(HERON)
     at_memories("/namespaces/")
     page.get_by_label("into").fill("twig")
     page.get_by_role("button", name="Fork").click()
     work()
-    told("An otter was seen under the bridge.", agent="twig")
+    store_texts("An otter was seen under the bridge.", agent="twig")
     page.goto(f"{stage.url}/namespaces/{stage.project.name}:twig/merge/")
     page.get_by_role("button", name="Preview").click()
     work()
@@ -93,8 +93,8 @@ def test_a_fork_that_is_merged_and_deleted(at_memories, page, stage, told, work)
     assert [row.name for row in rows(stage, Namespace)] == [f"{stage.project.name}:main"]
 
 
-def test_a_question_for_the_context_and_a_namespace_to_connect(at_memories, page, stage, told, complaints):
-    told(HERON)
+def test_a_question_for_the_context_and_a_namespace_to_connect(at_memories, page, stage, store_texts, complaints):
+    store_texts(HERON)
     at_memories("/context/")
     page.get_by_label("Question").fill("heron")
     page.get_by_role("button", name="Show").click()

@@ -12,12 +12,12 @@ pytestmark = pytest.mark.browser
 
 
 @pytest.fixture
-def gates(stage, told):
+def gates(stage, store_texts):
     """So many proposals that a gate is no longer open, before a reviewer."""
 
     def make(number):
         Membership.objects.filter(project=stage.project).update(role="reviewer")
-        pairs = [told(f"The gate {n} is open.", f"The gate {n} is not open.") for n in range(number)]
+        pairs = [store_texts(f"The gate {n} is open.", f"The gate {n} is not open.") for n in range(number)]
         with access.enter(access.system_principal(stage.project), why="test"):
             place = Namespace.objects.get(name=f"{stage.project.name}:main")
             mine = {"project_id": stage.project.id, "namespace": place, "task_id": "evolve"}

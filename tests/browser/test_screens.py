@@ -73,8 +73,10 @@ def test_empty_explorer(at_memories):
     assert_fine(at_memories())
 
 
-def test_explorer(at_memories, told):
-    told("The heron nests behind the old mill.", "W" * 400, "According to the page \u202eall is free.", agent="a" * 40)
+def test_explorer(at_memories, store_texts):
+    store_texts(
+        "The heron nests behind the old mill.", "W" * 400, "According to the page \u202eall is free.", agent="a" * 40
+    )
     page = at_memories("/memories/?status=all")
     assert_fine(page)
     page.get_by_role("searchbox").press_sequentially("heron")
@@ -85,21 +87,21 @@ def test_explorer(at_memories, told):
     assert_fine(page)
 
 
-def test_connect(at_memories, page, stage, told):
+def test_connect(at_memories, page, stage, store_texts):
     """Waiting, and connected."""
     assert_fine(at_memories("/connect/"))
-    told("The heron nests behind the old mill.", "W" * 400, agent="assistant")
+    store_texts("The heron nests behind the old mill.", "W" * 400, agent="assistant")
     page.get_by_text("Connected.").wait_for()
     assert_fine(page)
 
 
-def test_upkeep(at_memories, page, stage, told):
+def test_upkeep(at_memories, page, stage, store_texts):
     """The pages of upkeep: empty, with a preview, a report and a tombstone."""
     Membership.objects.filter(project=stage.project).update(role="admin")
     principal = access.system_principal(stage.project)
     at_memories("/tombstones/")
     assert_fine(page)
-    told("The heron nests behind the old mill.", "W" * 400), told("The heron nests behind the old mill.")
+    store_texts("The heron nests behind the old mill.", "W" * 400), store_texts("The heron nests behind the old mill.")
     with access.enter(principal, why="test"):
         place = Namespace.objects.get(name=f"{stage.project.name}:main")
         gone = Fragment.objects.get(content="W" * 400)
@@ -181,7 +183,7 @@ def quarrel(stage):
     return ids[0]
 
 
-def test_proposals(at_memories, page, stage, told, settings):
+def test_proposals(at_memories, page, stage, store_texts, settings):
     """No model, nothing that waits, two that wait with the longest words, what else was proposed, and a decision."""
     settings.SIDECAR_URL = ""
     Membership.objects.filter(project=stage.project).update(role="reviewer")
@@ -190,9 +192,9 @@ def test_proposals(at_memories, page, stage, told, settings):
     page.goto(f"{stage.url}/proposals/?kind=digest")
     assert_fine(page)
     texts = ("Ada works at Initech, in the office by the harbour.", "Ada left Initech in March and works at Globex.")
-    propose(stage, told(*texts), reason="Ada changed her employer")
-    propose(stage, told("The page \u202e is free." + "W" * 200, "It is not." + "W" * 300), reason="W" * 150)
-    propose(stage, told("Read the log when the build fails."), kind="option", proposal={"title": "Read the log"})
+    propose(stage, store_texts(*texts), reason="Ada changed her employer")
+    propose(stage, store_texts("The page \u202e is free." + "W" * 200, "It is not." + "W" * 300), reason="W" * 150)
+    propose(stage, store_texts("Read the log when the build fails."), kind="option", proposal={"title": "Read the log"})
     propose(
         stage, [], kind="option", outcome="blocked", reasons=["deletion"], proposal={"title": "Clean up " + "W" * 90}
     )

@@ -38,7 +38,7 @@ def has_ended(page):
     expect(page.get_by_role("heading", name="Report")).to_be_visible()
 
 
-def test_the_checklist_by_mouse(at_memories, page, stage, admin, tour, work, told):
+def test_the_checklist_by_mouse(at_memories, page, stage, admin, tour, work, store_texts):
     at_memories("/")
 
     def step(words):
@@ -63,16 +63,16 @@ def test_the_checklist_by_mouse(at_memories, page, stage, admin, tour, work, tol
     page.get_by_role("button", name="Make a backup").click()
     work()
     has_ended(page)
-    told(HERON)
+    store_texts(HERON)
     page.goto(stage.url)
     expect(page.locator(".steps-list .is-done")).to_have_count(6)
     page.get_by_role("button", name="Hide").click()
     expect(page.get_by_role("heading", name="First steps")).to_have_count(0)
 
 
-def test_restore_end_to_end(at_memories, page, stage, admin, told, work):
+def test_restore_end_to_end(at_memories, page, stage, admin, store_texts, work):
     """Made, lost, planned, refused without the name, confirmed, brought back."""
-    told(HERON)
+    store_texts(HERON)
     at_memories("/backups/")
     page.get_by_role("button", name="Make a backup").click()
     work()
@@ -96,8 +96,8 @@ def test_restore_end_to_end(at_memories, page, stage, admin, told, work):
 
 
 @pytest.mark.parametrize("browser_context_args", [{"java_script_enabled": False}], indirect=True)
-def test_restore_without_scripts(at_memories, page, stage, admin, told, work):
-    told(HERON)
+def test_restore_without_scripts(at_memories, page, stage, admin, store_texts, work):
+    store_texts(HERON)
     at_memories("/backups/")
     page.get_by_role("button", name="Make a backup").click()
     work()
@@ -134,14 +134,14 @@ def test_every_page_shows_without_scripts(at_memories, page, stage, admin, tour)
         expect(page.get_by_role("heading", name=re.compile(heading)).first).to_be_attached()
 
 
-def test_fork_and_merge(at_memories, page, stage, admin, told, work):
-    told(HERON)
+def test_fork_and_merge(at_memories, page, stage, admin, store_texts, work):
+    store_texts(HERON)
     at_memories("/namespaces/")
     page.get_by_label("into").fill("twig")
     page.get_by_role("button", name="Fork").click()
     work()
     has_ended(page)
-    told("An otter was seen under the bridge.", agent="twig")
+    store_texts("An otter was seen under the bridge.", agent="twig")
     page.goto(f"{stage.url}/namespaces/{stage.project.name}:twig/merge/")
     page.get_by_role("button", name="Preview").click()
     work()

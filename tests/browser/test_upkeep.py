@@ -15,10 +15,10 @@ HERON = "The heron nests behind the old mill."
 
 
 @pytest.fixture
-def twins(stage, told):
+def twins(stage, store_texts):
     """Two that say the same, before an admin."""
     Membership.objects.filter(project=stage.project).update(role="admin")
-    return told(HERON), told(HERON)
+    return store_texts(HERON), store_texts(HERON)
 
 
 def test_from_preview_to_undo(at_memories, twins, work):

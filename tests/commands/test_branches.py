@@ -9,7 +9,7 @@ from memories.models import Fragment, Namespace, Operation, Project
 
 
 @pytest.fixture
-def told(capsys):
+def run_json(capsys):
     """Runs a command with --json; what it prints."""
 
     def run(*arguments):
@@ -26,10 +26,10 @@ def main(store, alice):
     return [store("acme:main", text, tags=[text[0]], by=alice.principal, source="user_explicit") for text in texts]
 
 
-def test_forget_works(main, told, count):
-    looked = told("forget", "--namespace", "acme:main", "--tag", "T", "--dry-run")
+def test_forget_works(main, run_json, count):
+    looked = run_json("forget", "--namespace", "acme:main", "--tag", "T", "--dry-run")
     assert (looked["count"], looked["ids"], count(Fragment)) == (1, [str(main[0].id)], 2)
-    done = told("forget", "--namespace", "acme:main", "--tag", "T", "--expect", "1")
+    done = run_json("forget", "--namespace", "acme:main", "--tag", "T", "--expect", "1")
     assert (done["count"], done["backups"], count(Fragment)) == (1, [], 1)
     call_command("forget", "--namespace", "acme:main", "--id", str(main[1].id), "--yes")
     assert count(Fragment) == 0
@@ -51,26 +51,26 @@ def test_forget_refuses(main, count, arguments):
     assert count(Fragment) == 2
 
 
-def test_namespaces_fork_merge_and_delete(main, told, store, count, capsys):
-    forked = told("namespaces", "fork", "acme:main", "acme:side")
+def test_namespaces_fork_merge_and_delete(main, run_json, store, count, capsys):
+    forked = run_json("namespaces", "fork", "acme:main", "acme:side")
     assert (forked["state"], forked["copied"]) == ("succeeded", 2)
     store("acme:side", "Badgers dig.")
-    assert told("namespaces", "merge", "acme:side", "acme:main", "--dry-run")["counts"]["added"] == 1
+    assert run_json("namespaces", "merge", "acme:side", "acme:main", "--dry-run")["counts"]["added"] == 1
     assert count(Fragment) == 5
-    merged = told("namespaces", "merge", "acme:side", "acme:main")
+    merged = run_json("namespaces", "merge", "acme:side", "acme:main")
     assert (merged["counts"]["added"], count(Fragment)) == (1, 6)
     call_command("operations", "undo", merged["operation"])
     assert count(Fragment) == 5
     capsys.readouterr()
-    listed = {row["name"]: (row["forked_from"], row["memories"]) for row in told("namespaces", "list")}
+    listed = {row["name"]: (row["forked_from"], row["memories"]) for row in run_json("namespaces", "list")}
     assert listed == {"acme:main": (None, 2), "acme:side": ("acme:main", 3)}
-    assert told("namespaces", "delete", "acme:side", "--dry-run") == {"name": "acme:side", "would_delete": 3}
-    assert told("namespaces", "delete", "acme:side", "--yes")["deleted"] == 3
+    assert run_json("namespaces", "delete", "acme:side", "--dry-run") == {"name": "acme:side", "would_delete": 3}
+    assert run_json("namespaces", "delete", "acme:side", "--yes")["deleted"] == 3
     assert (count(Fragment), count(Namespace)) == (2, 1)
 
 
-def test_a_project_is_deleted_by_its_name(main, told, charlie):
-    assert told("namespaces", "delete", "acme", "--yes") == {"name": "acme", "deleted": True}
+def test_a_project_is_deleted_by_its_name(main, run_json, charlie):
+    assert run_json("namespaces", "delete", "acme", "--yes") == {"name": "acme", "deleted": True}
     assert list(Project.objects.filter(name__in=["acme", "elsewhere"]).values_list("name", flat=True)) == ["elsewhere"]
 
 

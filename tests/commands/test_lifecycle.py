@@ -22,7 +22,7 @@ def old(store, time_machine):
 
 
 @pytest.fixture
-def told(capsys):
+def run_json(capsys):
     """Runs a command with --json; what it prints."""
 
     def run(*arguments):
@@ -32,8 +32,8 @@ def told(capsys):
     return run
 
 
-def test_stats_work(old, told, capsys):
-    (report,) = told("stats", "--project", "acme")
+def test_stats_work(old, run_json, capsys):
+    (report,) = run_json("stats", "--project", "acme")
     assert report["by_status"] == {"active": 2, "superseded": 0, "disputed": 0, "quarantined": 0, "archived": 0}
     assert report["by_tier"] == {"hot": 2, "warm": 0, "cold": 0}
     assert report["by_type"]["semantic"] + report["by_type"]["episodic"] + report["by_type"]["procedural"] == 2
@@ -45,10 +45,10 @@ def test_stats_work(old, told, capsys):
     assert "2 of 2,000,000" in printed
 
 
-def test_compact_works(old, told, count):
-    (report,) = told("compact", "--namespace", "acme:main", "--dry-run")
+def test_compact_works(old, run_json, count):
+    (report,) = run_json("compact", "--namespace", "acme:main", "--dry-run")
     assert (report["state"], report["would_compact"]) == ("succeeded", 2)
-    (report,) = told("compact", "--project", "acme", "--tier", "hot")
+    (report,) = run_json("compact", "--project", "acme", "--tier", "hot")
     assert (report["compacted_count"], sorted(report["compacted_ids"])) == (2, sorted(str(row.id) for row in old))
 
 
@@ -59,27 +59,27 @@ def test_compact_prints_a_table(old, capsys):
     assert "succeeded" in printed
 
 
-def test_tier_works(old, told):
-    assert told("tier", "--dry-run")[0]["moves"] == {"hot_to_cold": 2}
-    assert told("tier")[0]["moved"] == 2
-    assert told("stats")[0]["by_tier"]["cold"] == 2
+def test_tier_works(old, run_json):
+    assert run_json("tier", "--dry-run")[0]["moves"] == {"hot_to_cold": 2}
+    assert run_json("tier")[0]["moved"] == 2
+    assert run_json("stats")[0]["by_tier"]["cold"] == 2
 
 
-def test_evict_works(old, told, settings, count):
+def test_evict_works(old, run_json, settings, count):
     settings.CAPACITY = {**settings.CAPACITY, "all": 10}
     mine = ("--project", "acme")
-    assert told("evict", *mine)[0]["evicted"] == 0
-    (report,) = told("evict", *mine, "--target", "0.1", "--dry-run")
+    assert run_json("evict", *mine)[0]["evicted"] == 0
+    (report,) = run_json("evict", *mine, "--target", "0.1", "--dry-run")
     assert (report["would_evict"], count(Fragment)) == (1, 2)
-    (report,) = told("evict", *mine, "--target", "0.1")
+    (report,) = run_json("evict", *mine, "--target", "0.1")
     assert (report["evicted"], count(Fragment), count(Tombstone)) == (1, 1, 1)
 
 
-def test_archive_works(old, told, principal, count):
+def test_archive_works(old, run_json, principal, count):
     with access.enter(principal, why="test"):
         Fragment.objects.update(status="archived", updated_at=timezone.now() - datetime.timedelta(days=400))
-    assert told("archive", "--dry-run")[0]["would_put_away"] == 2
-    assert told("archive")[0]["put_away"] == 2
+    assert run_json("archive", "--dry-run")[0]["would_put_away"] == 2
+    assert run_json("archive")[0]["put_away"] == 2
     assert (count(Fragment), count(Tombstone)) == (0, 2)
 
 

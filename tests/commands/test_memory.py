@@ -18,7 +18,7 @@ def run(*words):
     return out.getvalue()
 
 
-def told(*words):
+def run_json(*words):
     return json.loads(run("--json", *words))
 
 
@@ -29,7 +29,7 @@ def heron(store):
 
 
 def test_add_stores_with_a_vector(project, count):
-    kept = told("add", HERON, "--namespace", "acme:main", "--type", "episodic", "--source", "tool_output")
+    kept = run_json("add", HERON, "--namespace", "acme:main", "--type", "episodic", "--source", "tool_output")
     assert (kept["content"], kept["type"], kept["namespace"]) == (HERON, "episodic", "acme:main")
     assert (kept["embedding"]["state"], kept["provenance"]["source"]) == ("ready", "tool_output")
     assert "is active in orchard:main" in run("add", HERON, "--namespace", "orchard:main")
@@ -38,16 +38,16 @@ def test_add_stores_with_a_vector(project, count):
 
 def test_list_shows_the_newest_first(heron, store):
     store("acme:side", "The otter swims.", type="episodic")
-    assert [row["content"] for row in told("list")] == ["The otter swims.", HERON]
-    assert [row["content"] for row in told("list", "--limit", 1)] == ["The otter swims."]
-    assert [row["content"] for row in told("list", "--namespace", "acme:main")] == [HERON]
-    assert [row["content"] for row in told("list", "--type", "semantic")] == [HERON]
-    assert told("list", "--status", "archived") == []
+    assert [row["content"] for row in run_json("list")] == ["The otter swims.", HERON]
+    assert [row["content"] for row in run_json("list", "--limit", 1)] == ["The otter swims."]
+    assert [row["content"] for row in run_json("list", "--namespace", "acme:main")] == [HERON]
+    assert [row["content"] for row in run_json("list", "--type", "semantic")] == [HERON]
+    assert run_json("list", "--status", "archived") == []
     assert str(heron.id) in run("list")
 
 
 def test_show_begins_with_the_printed_memory(heron):
-    assert told("show", heron.id)["content"] == HERON
+    assert run_json("show", heron.id)["content"] == HERON
     assert json.loads(run("show", heron.id, "--json"))["id"] == str(heron.id)
     printed = " ".join(run("show", heron.id).split())
     assert f"[semantic] {HERON} (main, acme)" in printed
@@ -59,13 +59,13 @@ def test_what_a_memory_says_is_no_markup(store):
 
 
 def test_search_finds(heron):
-    (hit,) = told("search", "where does the heron nest?", "--namespace", "acme:main")
+    (hit,) = run_json("search", "where does the heron nest?", "--namespace", "acme:main")
     assert (hit["id"], hit["score"] > 0) == (str(heron.id), True)
     assert "heron" in run("search", "heron", "--namespace", "acme:main")
 
 
 def test_delete_erases_without_a_tombstone(heron, count):
-    assert told("delete", heron.id, "--yes") == {"id": str(heron.id), "deleted": True}
+    assert run_json("delete", heron.id, "--yes") == {"id": str(heron.id), "deleted": True}
     assert (count(Fragment), count(Tombstone), count(Erasure)) == (0, 0, 1)
     with pytest.raises(CommandError, match="There is no memory"):
         run("delete", heron.id, "--yes")
@@ -94,5 +94,5 @@ def test_what_can_not_be_is_named_and_changes_nothing(heron, count, words, why):
 def test_search_stays_in_its_namespace_unless_it_is_told_to_leave(heron, store):
     store("acme:side", "The otter nests under the bridge.")
     question = ("search", "Who nests where?", "--namespace", "acme:main")
-    assert [row["content"] for row in told(*question)] == [HERON]
-    assert len(told(*question, "--project-wide")) == 2
+    assert [row["content"] for row in run_json(*question)] == [HERON]
+    assert len(run_json(*question, "--project-wide")) == 2

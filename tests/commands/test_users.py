@@ -19,12 +19,12 @@ def run(*words):
     return out.getvalue()
 
 
-def told(*words):
+def run_json(*words):
     return json.loads(run(*words, "--json"))
 
 
 def contents(*words):
-    return {row["content"] for row in told(*words)}
+    return {row["content"] for row in run_json(*words)}
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def homes(project):
         (OSLO, ("acme:main/ben",)),
         (SHOP, ("acme:main",)),
     ):
-        kept[text] = told("memory", "add", text, "--namespace", *where)["id"]
+        kept[text] = run_json("memory", "add", text, "--namespace", *where)["id"]
     return kept
 
 
@@ -55,7 +55,7 @@ def test_a_memory_is_shown_and_deleted_as_its_users(homes, count):
     for action in ("show", "delete"):
         with pytest.raises(CommandError, match="no memory"):
             run("memory", action, homes[LISBON], "--user", "ben")
-    assert told("memory", "show", homes[LISBON], "--user", ZOE)["user"] == ZOE
+    assert run_json("memory", "show", homes[LISBON], "--user", ZOE)["user"] == ZOE
     run("memory", "delete", homes[LISBON], "--user", ZOE, "--yes")
     assert count(Fragment) == 2
 
@@ -64,13 +64,13 @@ def test_files_forgetting_and_consolidation_stay_with_the_user(homes, tmp_path, 
     notes = tmp_path / "notes.txt"
     notes.write_text("The heron nests behind the old mill.")
     for user in (ZOE, "ben"):
-        assert told("ingest", notes, "--namespace", "acme:main", "--user", user)[0]["stored"] == 1
+        assert run_json("ingest", notes, "--namespace", "acme:main", "--user", user)[0]["stored"] == 1
     export = tmp_path / "mem0.json"
     export.write_text(json.dumps([{"id": "m1", "memory": "The otter swims in the mill pond."}]))
-    assert told("import", "mem0", export, "--namespace", "acme:main", "--user", ZOE)["stored"] == 1
-    (run_of_zoe,) = told("consolidate", "--namespace", "acme:main", "--user", ZOE)
+    assert run_json("import", "mem0", export, "--namespace", "acme:main", "--user", ZOE)["stored"] == 1
+    (run_of_zoe,) = run_json("consolidate", "--namespace", "acme:main", "--user", ZOE)
     assert run_of_zoe["state"] == "succeeded"
-    gone = told("forget", "--namespace", "acme:main", "--user", ZOE, "--status", "all", "--yes")
+    gone = run_json("forget", "--namespace", "acme:main", "--user", ZOE, "--status", "all", "--yes")
     assert gone["count"] == 3
     assert contents("memory", "list") == {OSLO, SHOP, "The heron nests behind the old mill."}
 
@@ -97,25 +97,25 @@ def test_what_names_no_user_is_refused(project, count, words):
 
 def test_users_are_listed_exported_and_erased(homes, count):
     for place in (("--project", "acme"), ("--namespace", "acme:main")):
-        assert [(row["user"], row["memories"]) for row in told("users", "list", *place)] == [("ben", 1), (ZOE, 1)]
+        assert [(row["user"], row["memories"]) for row in run_json("users", "list", *place)] == [("ben", 1), (ZOE, 1)]
     assert ZOE in run("users", "list", "--project", "acme")
     whole = json.loads(run("users", "export", ZOE, "--project", "acme"))
     assert [row["content"] for row in whole["memories"]] == [LISBON]
-    assert told("users", "erase", ZOE, "--project", "acme", "--dry-run")["count"] == 1
+    assert run_json("users", "erase", ZOE, "--project", "acme", "--dry-run")["count"] == 1
     for more, why in (((), "--expect"), (("--expect", 2), "1 memories are kept")):
         with pytest.raises(CommandError, match=why):
             run("users", "erase", ZOE, "--project", "acme", *more)
     assert count(Fragment) == 3
     assert "1 memories" in run("users", "erase", ZOE, "--namespace", "acme:main", "--expect", 1)
-    assert [row["user"] for row in told("users", "list", "--project", "acme")] == ["ben"]
+    assert [row["user"] for row in run_json("users", "list", "--project", "acme")] == ["ben"]
     assert contents("memory", "list") == {OSLO, SHOP}
 
 
 def test_a_pack_of_a_user_holds_only_that_users_memories(homes, tmp_path):
     path = tmp_path / "zoe.sqlite"
-    made = told("pack", "write", "acme:main", path, "--user", ZOE)
+    made = run_json("pack", "write", "acme:main", path, "--user", ZOE)
     assert (made["namespace"], made["memories"]) == ("acme:main/zo%C3%AB%2F1", 1)
-    found = told("pack", "search", path, "where does one live?")
+    found = run_json("pack", "search", path, "where does one live?")
     assert [row["content"] for row in found] == [LISBON]
     with pytest.raises(CommandError):
         run("pack", "write", "acme:main", path, "--user", "nobody")

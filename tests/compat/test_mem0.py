@@ -23,14 +23,14 @@ def mem0(alice):
     return ask
 
 
-def said(content, **whose):
+def add_body(content, **whose):
     return {"messages": [{"role": "user", "content": content}], **whose}
 
 
 @pytest.fixture
 def heron(mem0):
     """A memory of the user alice."""
-    body = said(HERON, user_id="alice", agent_id="MARS", run_id="r1", app_id="app", metadata={"mood": "good"})
+    body = add_body(HERON, user_id="alice", agent_id="MARS", run_id="r1", app_id="app", metadata={"mood": "good"})
     (added,) = mem0("post", "v3/memories/add/", body)["results"]
     assert (added["memory"], added["event"]) == (HERON, "ADD")
     return added["id"]
@@ -70,7 +70,7 @@ def test_filters_hold_in_lists_and_searches(mem0, heron, filters, found):
 
 def test_pages_follow_each_other(mem0):
     for text in ("The heron nests here.", "The otter swims here.", "The owl sleeps here."):
-        mem0("post", "v3/memories/add/", said(text, **ALICE))
+        mem0("post", "v3/memories/add/", add_body(text, **ALICE))
     first = mem0("post", "v3/memories/", {"filters": ALICE}, page=1, page_size=2)
     second = mem0("post", "v3/memories/", {"filters": ALICE}, page=2, page_size=2)
     assert (first["count"], first["previous"], second["next"]) == (3, None, None)
@@ -88,13 +88,13 @@ def test_an_update_keeps_the_former_text(mem0, heron):
 def test_deleting_forgets(mem0, heron, count):
     mem0("delete", f"v1/memories/{heron}/")
     mem0("get", f"v1/memories/{heron}/", status=404)
-    (told,) = mem0("post", "v3/memories/add/", said(HERON, **ALICE, agent_id="MARS"))["results"]
+    (told,) = mem0("post", "v3/memories/add/", add_body(HERON, **ALICE, agent_id="MARS"))["results"]
     assert told == {"id": None, "memory": HERON, "event": "NONE", "status": "blocked_by_erasure"}
     assert count(Fragment) == 0
 
 
 def test_deleting_all_concerns_only_those_named(mem0, heron, count):
-    mem0("post", "v3/memories/add/", said("Bob likes the otter.", user_id="bob"))
+    mem0("post", "v3/memories/add/", add_body("Bob likes the otter.", user_id="bob"))
     assert mem0("delete", "v1/memories/", status=400)["errors"][0]["field"] == "user_id"
     mem0("delete", "v1/memories/", user_id="alice")
     left = mem0("post", "v3/memories/", {"filters": {"user_id": "*"}})["results"]
@@ -111,9 +111,9 @@ def test_what_is_not_worth_it_is_not_kept(mem0, count):
     ("path", "body", "field"),
     [
         ("v3/memories/add/", {"messages": []}, "messages"),
-        ("v3/memories/add/", said(HERON, colour="red"), "colour"),
-        ("v3/memories/add/", said(HERON, agent_id="not a name"), "agent_id"),
-        ("v3/memories/add/", said(HERON, expiration_date="2030-01-01"), "expiration_date"),
+        ("v3/memories/add/", add_body(HERON, colour="red"), "colour"),
+        ("v3/memories/add/", add_body(HERON, agent_id="not a name"), "agent_id"),
+        ("v3/memories/add/", add_body(HERON, expiration_date="2030-01-01"), "expiration_date"),
         ("v3/memories/search/", {"query": " "}, "query"),
         ("v3/memories/search/", {"query": "x", "filters": {"OR": [ALICE]}}, "filters.OR"),
         ("v3/memories/", {"filters": {"AND": [ALICE, {"user_id": "bob"}]}}, "filters"),
@@ -174,12 +174,12 @@ def test_all_users_are_for_keys_that_reach_them(agent_of, project, heron):
     assert (answer.status_code, answer.json()["code"]) == (403, "not_permitted")
     assert some.client.post(url, {"filters": ALICE}, format="json").status_code == 404
     assert some.client.get(f"/compat/mem0/v1/memories/{heron}/").status_code == 404
-    assert some.client.post(f"{url}add/", said(HERON, user_id="*"), format="json").status_code == 400
+    assert some.client.post(f"{url}add/", add_body(HERON, user_id="*"), format="json").status_code == 400
 
 
 def test_by_id_the_header_names_the_user_for_a_key_that_reaches_some(agent_of, project):
     some = agent_of(project, user_patterns=["team-*"])
-    body = said(HERON, user_id="team-7")
+    body = add_body(HERON, user_id="team-7")
     (added,) = some.client.post("/compat/mem0/v3/memories/add/", body, format="json").json()["results"]
     url = f"/compat/mem0/v1/memories/{added['id']}/"
     assert some.client.get(url).status_code == 404
@@ -189,7 +189,11 @@ def test_by_id_the_header_names_the_user_for_a_key_that_reaches_some(agent_of, p
 
 def test_a_key_that_requires_users_is_refused_without_one(agent_of, project, count):
     required = agent_of(project, users="required")
-    for path, body in (("add/", said(HERON)), ("search/", {"query": "heron?"}), ("", {"filters": {"agent_id": "a"}})):
+    for path, body in (
+        ("add/", add_body(HERON)),
+        ("search/", {"query": "heron?"}),
+        ("", {"filters": {"agent_id": "a"}}),
+    ):
         answer = required.client.post(f"/compat/mem0/v3/memories/{path}", body, format="json")
         assert (answer.status_code, answer.json()["code"]) == (400, "user_required")
     assert count(Fragment) == 0

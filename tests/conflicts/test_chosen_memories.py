@@ -36,7 +36,7 @@ def weak_admin(project, agent_of):
 
 
 @pytest.fixture
-def say():
+def store_memory():
     """Stores a memory by an agent."""
 
     def post(by, content, *, value=None, source="inference", **more):
@@ -50,12 +50,12 @@ def say():
 
 
 @pytest.fixture
-def chosen(alice, weak, carol, say):
+def chosen(alice, weak, carol, store_memory):
     """What a model said, as a claim or in free text, and a person chose against a tool's claim."""
 
     def ruled(*, as_claim):
-        say(alice, "The budget of the trip is $750.", value="$750", source="tool_output")
-        told = say(weak, "The trip budget is $900 now.", value="$900" if as_claim else None)
+        store_memory(alice, "The budget of the trip is $750.", value="$750", source="tool_output")
+        told = store_memory(weak, "The trip budget is $900 now.", value="$900" if as_claim else None)
         (conflict,) = told["pending_conflicts"]
         path = f"{URL}/conflicts/{conflict['id']}"
         revision = carol.client.get(path).json()["revision"]
@@ -85,10 +85,10 @@ def test_what_a_person_chose_when_a_weaker_admin_forgets_by_id_stays(chosen, wea
     ],
 )
 def test_a_models_word_that_a_person_chose_when_a_weaker_admin_deletes_all_stays(
-    door, body, carol, alice, weak, weak_admin, say
+    door, body, carol, alice, weak, weak_admin, store_memory
 ):
-    yielded = say(alice, "The budget of the trip is $750.", value="$750", source="tool_output", user="ann")
-    told = say(weak, "The trip budget is $900 now.", value="$900", user="ann")
+    yielded = store_memory(alice, "The budget of the trip is $750.", value="$750", source="tool_output", user="ann")
+    told = store_memory(weak, "The trip budget is $900 now.", value="$900", user="ann")
     (conflict,) = told["pending_conflicts"]
     path = f"{URL}/conflicts/{conflict['id']}"
     revision = carol.client.get(f"{path}?user=ann").json()["revision"]
@@ -101,36 +101,38 @@ def test_a_models_word_that_a_person_chose_when_a_weaker_admin_deletes_all_stays
     assert carol.client.get(f"{URL}/fragments/{told['id']}?user=ann").json()["status"] == "active"
 
 
-def test_a_text_that_a_person_chose_when_a_weaker_key_digests_it_stays(chosen, weak, carol, say):
+def test_a_text_that_a_person_chose_when_a_weaker_key_digests_it_stays(chosen, weak, carol, store_memory):
     told = chosen(as_claim=False)
-    others = [say(weak, text)["id"] for text in ("The trip goes to Rome by train.", "The hotel is near the station.")]
+    others = [
+        store_memory(weak, text)["id"] for text in ("The trip goes to Rome by train.", "The hotel is near the station.")
+    ]
     answer = weak.client.post(f"{URL}/digests", {"ids": [told, *others], "method": "extractive"}, format="json")
     assert answer.status_code in (403, 409)
     assert status_of(carol, told) == "active"
 
 
 @pytest.mark.parametrize("value", ["$750", "$1"])
-def test_a_document_when_a_person_chose_a_free_text_does_not_stand_above_it(value, chosen, paper, say):
+def test_a_document_when_a_person_chose_a_free_text_does_not_stand_above_it(value, chosen, paper, store_memory):
     told = chosen(as_claim=False)
-    say(paper, f"trip budget {value}", value=value, source="document")
+    store_memory(paper, f"trip budget {value}", value=value, source="document")
     question = {"namespace": "acme:main", "query": "What is the budget of the trip?"}
     hits = paper.client.post(f"{URL}/search", question, format="json").json()["results"]
     assert hits[0]["id"] == told
     assert all(hit["contradicts"] for hit in hits[1:] if "budget" in hit["content"])
 
 
-def test_what_a_user_said_for_all_when_a_model_says_otherwise_in_a_scope_is_not_hidden(alice, weak, say):
-    said = say(alice, "The trip budget is $750.", value="$750", source="user_explicit")
-    say(weak, "The trip budget is $1.", value="$1", user="ann")
+def test_what_a_user_said_for_all_when_a_model_says_otherwise_in_a_scope_is_not_hidden(alice, weak, store_memory):
+    said = store_memory(alice, "The trip budget is $750.", value="$750", source="user_explicit")
+    store_memory(weak, "The trip budget is $1.", value="$1", user="ann")
     question = {"namespace": "acme:main", "user": "ann", "query": "What is the budget of the trip?"}
     hits = weak.client.post(f"{URL}/search", question, format="json").json()["results"]
     assert said["id"] in [hit["id"] for hit in hits]
 
 
 def test_a_text_that_a_person_chose_when_a_weaker_key_accepts_another_in_its_place_stays(
-    chosen, weak, project, agent_of, principal, say, contradict
+    chosen, weak, project, agent_of, principal, store_memory, contradict
 ):
-    ids = [chosen(as_claim=False), say(weak, "It is said that the walls of the town are red.")["id"]]
+    ids = [chosen(as_claim=False), store_memory(weak, "It is said that the walls of the town are red.")["id"]]
     with access.enter(principal, why="test"):
         older, newer = map(Fragment.objects.in_bulk(ids).get, map(uuid.UUID, ids))
     decider = agent_of(project, owner="clerk", ceiling="inference", verbs=["read", "write", "review", "admin"])

@@ -17,7 +17,7 @@ def agents(project, agent_of):
 
 
 @pytest.fixture
-def say(agents):
+def store_memory(agents):
     """Stores a memory by one of them."""
 
     def post(by, source, content, value=None):
@@ -31,10 +31,10 @@ def say(agents):
 
 
 @pytest.fixture
-def chosen(agents, say):
+def chosen(agents, store_memory):
     """A model's sentence that the reviewer chose against a tool's claim, and the conflict."""
-    say("tool", "tool_output", "The budget of the trip is $750.", "$750")
-    told = say("model", "inference", "The trip budget is $900 now.")
+    store_memory("tool", "tool_output", "The budget of the trip is $750.", "$750")
+    told = store_memory("model", "inference", "The trip budget is $900 now.")
     (conflict,) = told["pending_conflicts"]
     settle(agents["carol"], conflict["id"], "resolve", action="supersede")
     return told["id"], conflict["id"]
@@ -57,22 +57,22 @@ def test_a_text_when_it_is_chosen_claims_what_it_says(agents, chosen):
 
 
 @pytest.mark.parametrize(("by", "source"), [("paper", "document"), ("tool", "tool_output")])
-def test_a_weaker_third_value_beside_a_chosen_text_waits(say, chosen, by, source):
-    told = say(by, source, "The trip budget is $1.", "$1")
+def test_a_weaker_third_value_beside_a_chosen_text_waits(store_memory, chosen, by, source):
+    told = store_memory(by, source, "The trip budget is $1.", "$1")
     assert told["status"] == "quarantined"
     assert [conflict["existing_id"] for conflict in told["pending_conflicts"]] == [chosen[0]]
 
 
-def test_the_same_value_beside_a_chosen_text_is_a_repetition(say, chosen):
-    assert say("model", "inference", "The trip budget is $900.", "$900")["id"] == chosen[0]
+def test_the_same_value_beside_a_chosen_text_is_a_repetition(store_memory, chosen):
+    assert store_memory("model", "inference", "The trip budget is $900.", "$900")["id"] == chosen[0]
 
 
-def test_undoing_the_choice_of_a_text_takes_its_claim_away(agents, say, chosen):
+def test_undoing_the_choice_of_a_text_takes_its_claim_away(agents, store_memory, chosen):
     settle(agents["carol"], chosen[1], "undo")
     assert claims_of(agents["carol"], chosen[0]) == []
     held = agents["carol"].get(f"{URL}/claims", {"namespace": "acme:main"}).json()["results"]
     assert [claim["value"] for claim in held] == ["$750"]
-    assert say("paper", "document", "The trip budget is $1.", "$1")["status"] == "quarantined"
+    assert store_memory("paper", "document", "The trip budget is $1.", "$1")["status"] == "quarantined"
 
 
 def test_choosing_again_after_undo_claims_again(agents, chosen):

@@ -6,7 +6,7 @@ from tests.api.test_store import URL
 
 
 @pytest.fixture
-def say(alice):
+def store_statement(alice):
     """What Alice's user says, as a text or with a claim."""
 
     def post(content, *, by=alice, source="user_explicit", **more):
@@ -55,10 +55,10 @@ DENIALS = [
 
 @pytest.mark.parametrize("extract", [False, True])
 @pytest.mark.parametrize(("predicate", "denial"), DENIALS)
-def test_a_denial_replaces_nothing(say, alice, predicate, denial, extract):
+def test_a_denial_replaces_nothing(store_statement, alice, predicate, denial, extract):
     text, value = FACTS[predicate]
-    truth = say(text, claim={"subject": "user", "predicate": predicate, "value": value})
-    later = say(denial, **({"extract_claim": True} if extract else {}))
+    truth = store_statement(text, claim={"subject": "user", "predicate": predicate, "value": value})
+    later = store_statement(denial, **({"extract_claim": True} if extract else {}))
     assert later["superseded"] == []
     assert believed(alice, predicate) == [value]
     assert alice.client.get(f"{URL}/{truth['id']}").json()["status"] == "active"
@@ -73,16 +73,16 @@ def test_a_denial_replaces_nothing(say, alice, predicate, denial, extract):
         ("lives_in", "I live in Rome now.", "Rome"),
     ],
 )
-def test_a_plain_change_still_does(say, alice, predicate, change, value):
+def test_a_plain_change_still_does(store_statement, alice, predicate, change, value):
     text, former = FACTS[predicate]
-    say(text, claim={"subject": "user", "predicate": predicate, "value": former})
-    say(change)
+    store_statement(text, claim={"subject": "user", "predicate": predicate, "value": former})
+    store_statement(change)
     assert believed(alice, predicate) == [value]
 
 
-def test_a_denial_that_agrees_does_not_wait(say, alice, bob):
-    say("My budget is $750.", claim={"subject": "user", "predicate": "budget", "value": "$750"})
-    assert say("The user's budget is not $13.", by=bob, source="tool_output")["status"] == "active"
+def test_a_denial_that_agrees_does_not_wait(store_statement, alice, bob):
+    store_statement("My budget is $750.", claim={"subject": "user", "predicate": "budget", "value": "$750"})
+    assert store_statement("The user's budget is not $13.", by=bob, source="tool_output")["status"] == "active"
 
 
 def test_who_may_not_speak_for_a_user_makes_no_rule(project, agent_of):

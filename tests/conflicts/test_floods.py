@@ -12,7 +12,7 @@ BUDGET = ("user", "budget")
 
 
 @pytest.fixture
-def say(now):
+def store_budgets(now):
     """Stores values of the user's budget; the fragments as they are."""
 
     def keep(agent, *values):
@@ -38,22 +38,22 @@ def waiting(principal):
         return list(PendingConflict.objects.pending().order_by("id"))
 
 
-def test_an_owner_has_a_hundred_values_waiting_on_a_key(by, say):
-    say(by("user", "user_explicit"), "$750")
-    flood = say(by("weak", "inference"), *(f"${n}" for n in range(1000, 1000 + MOST_WAITING + 3)))
+def test_an_owner_has_a_hundred_values_waiting_on_a_key(by, store_budgets):
+    store_budgets(by("user", "user_explicit"), "$750")
+    flood = store_budgets(by("weak", "inference"), *(f"${n}" for n in range(1000, 1000 + MOST_WAITING + 3)))
     assert [row.status for row in flood] == ["quarantined"] * MOST_WAITING + ["archived"] * 3
     assert {row.archived_reason for row in flood[MOST_WAITING:]} == {"too_many_waiting"}
-    (other,) = say(by("other", "inference"), "$5")
+    (other,) = store_budgets(by("other", "inference"), "$5")
     assert other.status == "quarantined"
 
 
-def test_who_updates_a_flooded_key_is_faced_by_all_that_wait(by, say, django_assert_max_num_queries):
+def test_who_updates_a_flooded_key_is_faced_by_all_that_wait(by, store_budgets, django_assert_max_num_queries):
     user, weak = by("user", "user_explicit"), by("weak", "inference")
-    say(user, "$750")
-    say(weak, *(f"${n}" for n in range(1000, 1050)))
+    store_budgets(user, "$750")
+    store_budgets(weak, *(f"${n}" for n in range(1000, 1050)))
     before = {row.id: row.revision for row in waiting(user)}
     with django_assert_max_num_queries(60):
-        (new,) = say(user, "$800")
+        (new,) = store_budgets(user, "$800")
     after = waiting(user)
     assert {row.existing_id for row in after} == {row.existing_claim for row in after} == {new.id}
     assert {row.existing_authority for row in after} == {new.authority}

@@ -29,7 +29,7 @@ def carol(project, agent_of):
 
 
 @pytest.fixture
-def say(alice):
+def store_claims(alice):
     """Stores a text with several claims, by default as Alice's user says it."""
 
     def post(*claims, by=alice, source="user_explicit", content=None, **more):
@@ -43,9 +43,9 @@ def say(alice):
 
 
 @pytest.fixture
-def tell(say, bob):
+def store_tool_claims(store_claims, bob):
     """What a tool says."""
-    return lambda *claims, **more: say(*claims, by=bob, source="tool_output", **more)
+    return lambda *claims, **more: store_claims(*claims, by=bob, source="tool_output", **more)
 
 
 def read(agent, fragment) -> Any:
@@ -102,9 +102,9 @@ def rows(principal):
     return take
 
 
-def test_a_claim_that_loses_waits_while_its_fragment_stands(say, tell, alice):
-    say(claim(HOME, "Oslo"))
-    told = tell(claim(HOME, "Bergen"), claim(DOG, "Rex"))
+def test_a_claim_that_loses_waits_while_its_fragment_stands(store_claims, store_tool_claims, alice):
+    store_claims(claim(HOME, "Oslo"))
+    told = store_tool_claims(claim(HOME, "Bergen"), claim(DOG, "Rex"))
     assert standing(alice, told) == ["active", "quarantined", "active"]
     (conflict,) = pending(alice)
     assert conflict["new_claim"]["value"] == "Bergen"
@@ -113,42 +113,42 @@ def test_a_claim_that_loses_waits_while_its_fragment_stands(say, tell, alice):
     assert [one["id"] for one in told["pending_conflicts"]] == [conflict["id"]]
 
 
-def test_a_fragment_is_quarantined_when_all_its_claims_lose(say, tell, alice):
-    say(claim(HOME, "Oslo"), claim(DOG, "Rex"))
-    told = tell(claim(HOME, "Bergen"), claim(DOG, "Max"))
+def test_a_fragment_is_quarantined_when_all_its_claims_lose(store_claims, store_tool_claims, alice):
+    store_claims(claim(HOME, "Oslo"), claim(DOG, "Rex"))
+    told = store_tool_claims(claim(HOME, "Bergen"), claim(DOG, "Max"))
     assert standing(alice, told) == ["quarantined", "quarantined", "quarantined"]
     assert len(pending(alice)) == 2
 
 
-def test_a_fragment_whose_claims_are_replaced_one_by_one_leaves_with_the_last(say, tell, alice):
-    old = tell(claim(HOME, "Bergen"), claim(DOG, "Rex"))
-    first = say(claim(HOME, "Oslo"))
+def test_a_fragment_whose_claims_are_replaced_one_by_one_leaves_with_the_last(store_claims, store_tool_claims, alice):
+    old = store_tool_claims(claim(HOME, "Bergen"), claim(DOG, "Rex"))
+    first = store_claims(claim(HOME, "Oslo"))
     assert (first["superseded"], standing(alice, old)) == ([], ["active", "superseded", "active"])
     assert read(alice, old)["claims"][0]["superseded_by"] == first["id"]
-    last = say(claim(DOG, "Max"))
+    last = store_claims(claim(DOG, "Max"))
     assert last["superseded"] == [old["id"]]
     shown = read(alice, old)
     assert (shown["status"], shown["superseded_by"]) == ("superseded", last["id"])
 
 
-def test_what_says_nothing_new_is_deduplicated_and_what_does_stands_beside(say, alice, count):
-    kept = say(claim(HOME, "Oslo"), claim(DOG, "Rex"))
-    again = say(claim(DOG, "Rex"), claim(HOME, "Oslo"), content="He said so again.")
+def test_what_says_nothing_new_is_deduplicated_and_what_does_stands_beside(store_claims, alice, count):
+    kept = store_claims(claim(HOME, "Oslo"), claim(DOG, "Rex"))
+    again = store_claims(claim(DOG, "Rex"), claim(HOME, "Oslo"), content="He said so again.")
     assert (again["id"], again["deduplicated"]) == (kept["id"], True)
-    more = say(claim(DOG, "Rex"), claim(BUDGET, "$5"), content="Rex may cost $5.")
+    more = store_claims(claim(DOG, "Rex"), claim(BUDGET, "$5"), content="Rex may cost $5.")
     assert (more["deduplicated"], standing(alice, more)) == (False, ["active", "active", "active"])
     assert count(Fragment) == 2
 
 
-def test_a_repeated_claim_corroborates_what_stands(say, tell, alice):
-    kept = tell(claim(DOG, "Rex"))
-    say(claim(DOG, "Rex"), claim(BUDGET, "$5"), source="tool_output", provenance={"source": "tool_output"})
+def test_a_repeated_claim_corroborates_what_stands(store_claims, store_tool_claims, alice):
+    kept = store_tool_claims(claim(DOG, "Rex"))
+    store_claims(claim(DOG, "Rex"), claim(BUDGET, "$5"), source="tool_output", provenance={"source": "tool_output"})
     assert read(alice, kept)["provenance"]["corroboration"] == 2
 
 
-def test_accepting_one_claim_leaves_the_others_as_they_are(say, tell, alice, carol, rows):
-    held = say(claim(HOME, "Oslo"), claim(DOG, "Rex"))
-    told = tell(claim(HOME, "Bergen"), claim(DOG, "Max"))
+def test_accepting_one_claim_leaves_the_others_as_they_are(store_claims, store_tool_claims, alice, carol, rows):
+    held = store_claims(claim(HOME, "Oslo"), claim(DOG, "Rex"))
+    told = store_tool_claims(claim(HOME, "Bergen"), claim(DOG, "Max"))
     before = rows()
     (home,) = [one for one in pending(carol) if one["new_claim"]["value"] == "Bergen"]
     decide(carol, home, "supersede")
@@ -172,9 +172,11 @@ def test_accepting_one_claim_leaves_the_others_as_they_are(say, tell, alice, car
         ),
     ],
 )
-def test_a_decision_concerns_one_claim_and_is_undone_exactly(say, tell, alice, carol, rows, action, more, mine):
-    say(claim(HOME, "Oslo"))
-    told = tell(claim(HOME, "Bergen"), claim(BUDGET, "$5"))
+def test_a_decision_concerns_one_claim_and_is_undone_exactly(
+    store_claims, store_tool_claims, alice, carol, rows, action, more, mine
+):
+    store_claims(claim(HOME, "Oslo"))
+    told = store_tool_claims(claim(HOME, "Bergen"), claim(BUDGET, "$5"))
     before = rows()
     (conflict,) = pending(carol)
     decide(carol, conflict, action, **more)
@@ -188,18 +190,18 @@ def test_a_decision_concerns_one_claim_and_is_undone_exactly(say, tell, alice, c
     assert after[3] == before[3]
 
 
-def test_rejecting_the_last_claim_that_waits_archives_the_fragment(say, tell, alice, carol):
-    say(claim(HOME, "Oslo"), claim(DOG, "Rex"))
-    told = tell(claim(HOME, "Bergen"), claim(DOG, "Max"))
+def test_rejecting_the_last_claim_that_waits_archives_the_fragment(store_claims, store_tool_claims, alice, carol):
+    store_claims(claim(HOME, "Oslo"), claim(DOG, "Rex"))
+    told = store_tool_claims(claim(HOME, "Bergen"), claim(DOG, "Max"))
     for conflict in pending(carol):
         decide(carol, conflict, "reject")
     assert standing(alice, told) == ["archived", "archived", "archived"]
 
 
-def test_what_was_replaced_in_part_and_then_rejected_is_superseded(say, tell, alice, carol, rows):
-    say(claim(HOME, "Oslo"))
-    told = tell(claim(HOME, "Bergen"), claim(DOG, "Rex"))
-    heir = say(claim(DOG, "Max"))
+def test_what_was_replaced_in_part_and_then_rejected_is_superseded(store_claims, store_tool_claims, alice, carol, rows):
+    store_claims(claim(HOME, "Oslo"))
+    told = store_tool_claims(claim(HOME, "Bergen"), claim(DOG, "Rex"))
+    heir = store_claims(claim(DOG, "Max"))
     assert standing(alice, told) == ["quarantined", "quarantined", "superseded"]
     before = rows()
     (conflict,) = pending(carol)
@@ -212,21 +214,25 @@ def test_what_was_replaced_in_part_and_then_rejected_is_superseded(say, tell, al
     assert rows() == before
 
 
-def test_a_value_that_was_rejected_comes_back_archived_beside_one_that_stands(say, tell, alice, carol):
-    say(claim(HOME, "Oslo"))
+def test_a_value_that_was_rejected_comes_back_archived_beside_one_that_stands(
+    store_claims, store_tool_claims, alice, carol
+):
+    store_claims(claim(HOME, "Oslo"))
     decide(carol, pending(carol)[0], "reject") if pending(carol) else None
-    told = tell(claim(HOME, "Bergen"))
+    told = store_tool_claims(claim(HOME, "Bergen"))
     decide(carol, pending(carol)[0], "reject")
-    again = tell(claim(HOME, "Bergen"), claim(BUDGET, "$5"))
+    again = store_tool_claims(claim(HOME, "Bergen"), claim(BUDGET, "$5"))
     assert (standing(alice, told), standing(alice, again)) == (
         ["archived", "archived"],
         ["active", "archived", "active"],
     )
 
 
-def test_what_one_winner_of_several_had_replaced_stands_again_when_it_is_forgotten(say, tell, alice):
-    old = tell(claim(HOME, "Bergen"), claim(DOG, "Rex"))
-    first, last = say(claim(HOME, "Oslo")), say(claim(DOG, "Max"))
+def test_what_one_winner_of_several_had_replaced_stands_again_when_it_is_forgotten(
+    store_claims, store_tool_claims, alice
+):
+    old = store_tool_claims(claim(HOME, "Bergen"), claim(DOG, "Rex"))
+    first, last = store_claims(claim(HOME, "Oslo")), store_claims(claim(DOG, "Max"))
     assert standing(alice, old) == ["superseded", "superseded", "superseded"]
     assert alice.client.delete(f"/api/v1/fragments/{first['id']}").status_code in (200, 204)
     assert standing(alice, old) == ["active", "active", "superseded"]
@@ -234,9 +240,9 @@ def test_what_one_winner_of_several_had_replaced_stands_again_when_it_is_forgott
     assert standing(alice, old) == ["active", "active", "active"]
 
 
-def test_the_text_that_changes_takes_its_claims_through_the_gate(say, tell, bob, alice):
-    say(claim(HOME, "Oslo"))
-    told = tell(claim(DOG, "Rex"), claim(BUDGET, "$5"))
+def test_the_text_that_changes_takes_its_claims_through_the_gate(store_claims, store_tool_claims, bob, alice):
+    store_claims(claim(HOME, "Oslo"))
+    told = store_tool_claims(claim(DOG, "Rex"), claim(BUDGET, "$5"))
     change = {"claims": [claim(DOG, "Max"), claim(HOME, "Bergen"), claim(BUDGET, "$5")]}
     answer = bob.client.patch(f"/api/v1/fragments/{told['id']}", change, format="json")
     assert answer.status_code == 200, answer.json()
@@ -247,9 +253,9 @@ def test_the_text_that_changes_takes_its_claims_through_the_gate(say, tell, bob,
     assert len(pending(alice)) == 1
 
 
-def test_what_is_put_away_comes_back_as_it_was(say, tell, bob, alice):
-    say(claim(HOME, "Oslo"))
-    told = tell(claim(HOME, "Bergen"), claim(DOG, "Rex"))
+def test_what_is_put_away_comes_back_as_it_was(store_claims, store_tool_claims, bob, alice):
+    store_claims(claim(HOME, "Oslo"))
+    told = store_tool_claims(claim(HOME, "Bergen"), claim(DOG, "Rex"))
     assert bob.client.post(f"/api/v1/fragments/{told['id']}/archive", {}, format="json").status_code == 200
     assert standing(alice, told) == ["archived", "archived", "archived"]
     assert bob.client.post(f"/api/v1/fragments/{told['id']}/unarchive", {}, format="json").status_code == 200
@@ -257,9 +263,11 @@ def test_what_is_put_away_comes_back_as_it_was(say, tell, bob, alice):
     assert len(pending(alice)) == 1
 
 
-def test_a_claim_that_nobody_opposes_any_more_stands_after_a_consolidation(say, tell, alice, bob, principal):
-    held = say(claim(HOME, "Oslo"))
-    told = tell(claim(HOME, "Bergen"), claim(DOG, "Rex"))
+def test_a_claim_that_nobody_opposes_any_more_stands_after_a_consolidation(
+    store_claims, store_tool_claims, alice, bob, principal
+):
+    held = store_claims(claim(HOME, "Oslo"))
+    told = store_tool_claims(claim(HOME, "Bergen"), claim(DOG, "Rex"))
     assert alice.client.post(f"/api/v1/fragments/{held['id']}/archive", {}, format="json").status_code == 200
     wish = {"kind": "consolidate", "options": {}, "dry_run": False, "wake_up": False}
     with access.enter(principal, why="test"):
@@ -283,9 +291,9 @@ def test_a_fragment_has_twenty_claims_at_most(alice):
 
 @pytest.mark.parametrize("known", [False, True])
 @pytest.mark.parametrize("limit", [1, 2, 3, 5, 7])
-def test_pages_of_claims_hold_each_claim_once(say, alice, limit, known):
+def test_pages_of_claims_hold_each_claim_once(store_claims, alice, limit, known):
     before, five, after = (
-        say(*(claim(("user", f"{name} {n}"), name) for n in range(count)))
+        store_claims(*(claim(("user", f"{name} {n}"), name) for n in range(count)))
         for name, count in (("first", 1), ("second", 5), ("third", 2))
     )
 
@@ -312,15 +320,15 @@ def test_pages_of_claims_hold_each_claim_once(say, alice, limit, known):
     assert back == seen[: len(seen) - sizes[-1]]
 
 
-def test_a_tool_of_agents_lists_no_more_claims_than_it_was_asked_for(say, principal, alice):
-    say(*(claim(("user", f"thing {n}"), str(n)) for n in range(5)))
+def test_a_tool_of_agents_lists_no_more_claims_than_it_was_asked_for(store_claims, principal, alice):
+    store_claims(*(claim(("user", f"thing {n}"), str(n)) for n in range(5)))
     caller = Caller(alice.principal, "acme:main")
     assert len(list_claims(caller, limit=2)["claims"]) == 2
 
 
-def test_history_and_the_list_show_the_right_claim_of_several(say, tell, alice):
-    say(claim(HOME, "Oslo"))
-    told = tell(claim(HOME, "Bergen"), claim(DOG, "Rex"))
+def test_history_and_the_list_show_the_right_claim_of_several(store_claims, store_tool_claims, alice):
+    store_claims(claim(HOME, "Oslo"))
+    told = store_tool_claims(claim(HOME, "Bergen"), claim(DOG, "Rex"))
     listed = alice.client.get("/api/v1/claims", {"subject": "user", "predicate": "dog name"}).json()["results"]
     assert [(one["value"], one["fragment_id"]) for one in listed] == [("Rex", told["id"])]
     waits = alice.client.get("/api/v1/claims", {"subject": "user", "status": "quarantined"}).json()["results"]
@@ -329,9 +337,9 @@ def test_history_and_the_list_show_the_right_claim_of_several(say, tell, alice):
     assert {(one["value"], one["status"]) for one in found} == {("Oslo", "active"), ("Bergen", "quarantined")}
 
 
-def test_a_context_labels_the_sentence_that_nobody_believes(say, tell, alice):
-    say(claim(HOME, "Oslo"))
-    tell(claim(HOME, "Bergen"), claim(DOG, "Rex"), content="I live in Bergen. My dog is called Rex.")
+def test_a_context_labels_the_sentence_that_nobody_believes(store_claims, store_tool_claims, alice):
+    store_claims(claim(HOME, "Oslo"))
+    store_tool_claims(claim(HOME, "Bergen"), claim(DOG, "Rex"), content="I live in Bergen. My dog is called Rex.")
     asked = {"namespace": "acme:main", "query": "Bergen Rex"}
     block = alice.client.post("/api/v1/context", asked, format="json").json()
     assert "not believed yet: user lives in Bergen" in str(block)
@@ -346,15 +354,15 @@ def test_a_context_labels_the_sentence_that_nobody_believes(say, tell, alice):
         "UPDATE memories_claim SET span_start = 5, span_end = 5",
     ],
 )
-def test_the_database_keeps_what_a_claim_is(say, principal, wrong):
-    say(claim(HOME, "Oslo"))
+def test_the_database_keeps_what_a_claim_is(store_claims, principal, wrong):
+    store_claims(claim(HOME, "Oslo"))
     wants = (pytest.raises(IntegrityError), transaction.atomic())
     with access.enter(principal, why="test"), connection.cursor() as cursor, wants[0], wants[1]:
         cursor.execute(wrong)
 
 
-def test_the_status_of_a_claim_follows_its_fragment_and_its_verdict(say, principal):
-    told = say(claim(HOME, "Oslo"), claim(DOG, "Rex"))
+def test_the_status_of_a_claim_follows_its_fragment_and_its_verdict(store_claims, principal):
+    told = store_claims(claim(HOME, "Oslo"), claim(DOG, "Rex"))
     with access.enter(principal, why="test"):
         mine = Claim.objects.filter(fragment=told["id"]).order_by("position")
         mine.filter(position=1).update(verdict="superseded")
@@ -383,10 +391,10 @@ def test_a_batch_and_what_is_kept_of_a_user_hold_each_claim(alice):
         assert [(c["value"], c["status"]) for c in kept["claims"]] == [("Bergen", "quarantined"), ("Rex", "active")]
 
 
-def test_an_owners_own_weaker_word_waits_before_the_stronger_one(say, alice):
-    stronger = say(claim(BUDGET, "$750"))
-    weaker = say(claim(BUDGET, "$0"), source="tool_output")
+def test_an_owners_own_weaker_word_waits_before_the_stronger_one(store_claims, alice):
+    stronger = store_claims(claim(BUDGET, "$750"))
+    weaker = store_claims(claim(BUDGET, "$0"), source="tool_output")
     assert (weaker["status"], weaker["superseded"]) == ("quarantined", [])
-    denial = say(source="tool_output", content="My budget is no longer $750.", extract_claim=True)
+    denial = store_claims(source="tool_output", content="My budget is no longer $750.", extract_claim=True)
     assert denial["superseded"] == []
     assert read(alice, stronger)["status"] == "active"

@@ -14,7 +14,7 @@ CLAIM = {"subject": "user", "predicate": "budget_is"}
 
 
 @pytest.fixture
-def say(alice):
+def store_claim(alice):
     """Stores a claim, by default as Alice's user says it."""
 
     def post(value, *, by=alice, source="user_explicit", status=201, content=None, claim=CLAIM, **more):
@@ -79,15 +79,17 @@ def found(alice):
 
 
 @pytest.fixture
-def one_of_each(say, bob):
+def one_of_each(store_claim, bob):
     """A fragment in each status, by status."""
-    active = say("$750")
-    replaced = say("Oslo", claim={"subject": "user", "predicate": "office"}, content="The budget office is in Oslo.")
-    say("Rome", claim={"subject": "user", "predicate": "office"}, content="The budget office is in Rome.")
-    waiting = say("$0", by=bob, source="tool_output")
-    doubted = say("", claim=None, source="inference", content="The budget is probably for travel.")
+    active = store_claim("$750")
+    replaced = store_claim(
+        "Oslo", claim={"subject": "user", "predicate": "office"}, content="The budget office is in Oslo."
+    )
+    store_claim("Rome", claim={"subject": "user", "predicate": "office"}, content="The budget office is in Rome.")
+    waiting = store_claim("$0", by=bob, source="tool_output")
+    doubted = store_claim("", claim=None, source="inference", content="The budget is probably for travel.")
     assert bob.client.post(f"{URL}/{doubted['id']}/dispute", {}, format="json").json()["status"] == "disputed"
-    away = say("", claim=None, source="document", content="The budget of last year.", by=bob)
+    away = store_claim("", claim=None, source="document", content="The budget of last year.", by=bob)
     assert bob.client.post(f"{URL}/{away['id']}/archive").status_code == 200
     return {
         "active": active["id"],
@@ -101,85 +103,85 @@ def one_of_each(say, bob):
 class TestFeature3:
     """Feature 3."""
 
-    def test_high_trust_supersedes_low_trust(self, say, bob, read):
-        weak = say("$0", by=bob, source="document")
-        strong = say("$750")
+    def test_high_trust_supersedes_low_trust(self, store_claim, bob, read):
+        weak = store_claim("$0", by=bob, source="document")
+        strong = store_claim("$750")
         assert strong["superseded"] == [weak["id"]]
         old = read(weak)
         assert (old["status"], old["superseded_by"]) == ("superseded", strong["id"])
         assert read(strong)["supersedes"] == [weak["id"]]
         assert [link["id"] for link in read(strong)["links"] if link["kind"] == "supersedes"] == [weak["id"]]
 
-    def test_low_trust_can_not_supersede_high_trust(self, say, bob, read, pending):
-        strong = say("$750")
-        weak = say("$0", by=bob, source="document")
+    def test_low_trust_can_not_supersede_high_trust(self, store_claim, bob, read, pending):
+        strong = store_claim("$750")
+        weak = store_claim("$0", by=bob, source="document")
         assert (weak["status"], weak["superseded"], read(strong)["status"]) == ("quarantined", [], "active")
         (conflict,) = pending()
         assert (conflict["new_id"], conflict["existing_id"]) == (weak["id"], strong["id"])
         assert (conflict["reason"], conflict["kind"]) == ("authority_insufficient", "claim")
         assert (conflict["new_trust"], conflict["existing_trust"]) == pytest.approx((0.6, 1.0))
 
-    def test_equal_trust_newer_wins(self, say, bob, read, pending):
+    def test_equal_trust_newer_wins(self, store_claim, bob, read, pending):
         """Departs: only of the same owner; of another owner it waits for a person."""
-        first = say("$750", source="tool_output")
-        second = say("$900", source="tool_output")
+        first = store_claim("$750", source="tool_output")
+        second = store_claim("$900", source="tool_output")
         assert (second["status"], second["superseded"]) == ("active", [first["id"]])
-        third = say("$0", by=bob, source="tool_output")
+        third = store_claim("$0", by=bob, source="tool_output")
         assert (third["status"], read(second)["status"]) == ("quarantined", "active")
         assert [conflict["reason"] for conflict in pending()] == ["equal_authority_other_owner"]
 
-    def test_session_claim_does_not_supersede_a_global_claim_even_with_higher_trust(self, say, bob, read):
-        lasting = say("$0", by=bob, source="document")
-        here = say("$750", scope="session", session_id="s1")
+    def test_session_claim_does_not_supersede_a_global_claim_even_with_higher_trust(self, store_claim, bob, read):
+        lasting = store_claim("$0", by=bob, source="document")
+        here = store_claim("$750", scope="session", session_id="s1")
         assert (here["status"], here["superseded"]) == ("active", [])
         assert read(lasting)["status"] == "active"
 
-    def test_periods_that_do_not_overlap_are_no_conflict(self, say, bob):
+    def test_periods_that_do_not_overlap_are_no_conflict(self, store_claim, bob):
         """Departs: half-open."""
-        say("$750", valid_until="2026-01-01T00:00:00Z")
-        later = say("$0", by=bob, source="document", valid_from="2026-01-01T00:00:00Z")
+        store_claim("$750", valid_until="2026-01-01T00:00:00Z")
+        later = store_claim("$0", by=bob, source="document", valid_from="2026-01-01T00:00:00Z")
         assert (later["status"], later["pending_conflicts"]) == ("active", [])
 
-    def test_a_predicate_that_is_not_exclusive_is_no_conflict(self, say, bob):
+    def test_a_predicate_that_is_not_exclusive_is_no_conflict(self, store_claim, bob):
         likes = {"subject": "user", "predicate": "likes"}
-        tea = say("tea", claim=likes)
-        coffee = say("coffee", claim=likes, by=bob, source="inference")
+        tea = store_claim("tea", claim=likes)
+        coffee = store_claim("coffee", claim=likes, by=bob, source="inference")
         assert (coffee["status"], coffee["superseded"]) == ("active", [])
         assert tea["status"] == "active"
 
-    def test_exact_duplicate_corroborates_and_makes_no_new_node(self, say, bob, count):
+    def test_exact_duplicate_corroborates_and_makes_no_new_node(self, store_claim, bob, count):
         """Departs: from an independent owner; said with more authority it is stored and supersedes (restated)."""
-        first = say("$750", by=bob, source="document")
-        again = say("$750", source="document", status=200)
+        first = store_claim("$750", by=bob, source="document")
+        again = store_claim("$750", source="document", status=200)
         assert (again["id"], again["provenance"]["corroboration"], count(Fragment)) == (first["id"], 2, 1)
-        restated = say("$750", content="I say so.")
+        restated = store_claim("$750", content="I say so.")
         assert (restated["status"], restated["superseded"]) == ("active", [first["id"]])
 
-    def test_pending_conflicts_are_the_unresolved_ones(self, say, bob, pending, resolve):
-        say("$750")
-        say("$0", by=bob, source="tool_output")
-        say("$1", by=bob, source="tool_output")
+    def test_pending_conflicts_are_the_unresolved_ones(self, store_claim, bob, pending, resolve):
+        store_claim("$750")
+        store_claim("$0", by=bob, source="tool_output")
+        store_claim("$1", by=bob, source="tool_output")
         (newest, _) = pending()
         resolve(newest, "reject")
         assert newest["id"] not in {conflict["id"] for conflict in pending()}
         assert len(pending()) == 1
 
-    def test_resolve_supersede_activates_the_newcomer(self, say, bob, pending, resolve, read):
-        strong, weak = say("$750"), say("$0", by=bob, source="tool_output")
+    def test_resolve_supersede_activates_the_newcomer(self, store_claim, bob, pending, resolve, read):
+        strong, weak = store_claim("$750"), store_claim("$0", by=bob, source="tool_output")
         settled = resolve(pending()[0], "supersede", note="The user said so on the phone.")
         assert (settled["status"], settled["resolution"]) == ("resolved", "supersede")
         assert settled["note"] == "The user said so on the phone."
         assert (read(weak)["status"], read(strong)["status"]) == ("active", "superseded")
         assert read(strong)["superseded_by"] == weak["id"]
 
-    def test_resolve_reject_archives_the_newcomer(self, say, bob, pending, resolve, read):
-        strong, weak = say("$750"), say("$0", by=bob, source="tool_output")
+    def test_resolve_reject_archives_the_newcomer(self, store_claim, bob, pending, resolve, read):
+        strong, weak = store_claim("$750"), store_claim("$0", by=bob, source="tool_output")
         assert resolve(pending()[0], "reject")["resolution"] == "reject"
         assert (read(weak)["status"], read(strong)["status"]) == ("archived", "active")
 
-    def test_resolve_keep_both_activates_both(self, say, bob, pending, resolve, read):
+    def test_resolve_keep_both_activates_both(self, store_claim, bob, pending, resolve, read):
         """Departs: each has a slot of its own and goes on opposing third values."""
-        strong, weak = say("$750"), say("$0", by=bob, source="tool_output")
+        strong, weak = store_claim("$750"), store_claim("$0", by=bob, source="tool_output")
         assert resolve(pending()[0], "keep_both")["resolution"] == "keep_both"
         assert (read(weak)["status"], read(strong)["status"]) == ("active", "active")
         assert pending() == []
@@ -194,12 +196,12 @@ class TestFeature3:
         hits = found(filters={"status_filter": ["active", "disputed"]}, top_k=50)
         assert hits & set(one_of_each.values()) == {one_of_each["active"], one_of_each["disputed"]}
 
-    def test_what_has_no_claim_goes_on_evolving(self, say, bob, read, pending):
+    def test_what_has_no_claim_goes_on_evolving(self, store_claim, bob, read, pending):
         """Departs: there is no `evolve`; a text without a claim passes the gate by what it is read to say."""
-        first = say("", claim=None, content="I live in Seattle.", extract_claim=True)
-        moved = say("", claim=None, content="I live in Austin.", extract_claim=True)
+        first = store_claim("", claim=None, content="I live in Seattle.", extract_claim=True)
+        moved = store_claim("", claim=None, content="I live in Austin.", extract_claim=True)
         assert (moved["superseded"], read(first)["status"]) == ([first["id"]], "superseded")
-        shadow = say("", claim=None, content="The user lives in Oslo.", by=bob, source="tool_output")
+        shadow = store_claim("", claim=None, content="The user lives in Oslo.", by=bob, source="tool_output")
         assert (shadow["status"], read(moved)["status"]) == ("quarantined", "active")
         assert [conflict["reason"] for conflict in pending()] == ["free_text"]
 
@@ -207,42 +209,42 @@ class TestFeature3:
 class TestPrompt2:
     """Prompt 2, without the lines that feature 3 has too."""
 
-    def test_search_with_session_id_overrides_with_matching_session_claims(self, say, found):
-        lasting = say("$750")
-        here = say("$900", scope="session", session_id="s1")
+    def test_search_with_session_id_overrides_with_matching_session_claims(self, store_claim, found):
+        lasting = store_claim("$750")
+        here = store_claim("$900", scope="session", session_id="s1")
         assert found() == {lasting["id"]}
         assert found(session_id="s1") == {here["id"]}
         assert found(session_id="s2") == {lasting["id"]}
 
-    def test_conflicts_are_filtered_by_subject(self, say, bob, pending):
+    def test_conflicts_are_filtered_by_subject(self, store_claim, bob, pending):
         """Departs: in any spelling."""
         for subject in ("user", "team"):
             claim = {"subject": subject, "predicate": "budget_is"}
-            say("$750", claim=claim, content=f"{subject} has $750.")
-            say("$0", by=bob, source="tool_output", claim=claim, content=f"{subject} has nothing.")
+            store_claim("$750", claim=claim, content=f"{subject} has $750.")
+            store_claim("$0", by=bob, source="tool_output", claim=claim, content=f"{subject} has nothing.")
         assert [conflict["new_claim"]["subject"] for conflict in pending(subject="USER")] == ["user"]
         assert len(pending()) == 2
 
-    def test_supersede_event_is_recorded(self, say, alice):
+    def test_supersede_event_is_recorded(self, store_claim, alice):
         """Departs: an event is a row of the fragment's history, kept by triggers."""
-        first = say("$750")
-        say("$900")
+        first = store_claim("$750")
+        store_claim("$900")
         events = alice.client.get(f"{URL}/{first['id']}/history").json()["events"]
         assert [event["status"] for event in events] == ["active", "superseded"]
         assert all(event["who"]["owner"] == str(alice.principal.owner_id) for event in events)
 
-    def test_conflict_pending_event_is_recorded(self, say, bob, principal):
+    def test_conflict_pending_event_is_recorded(self, store_claim, bob, principal):
         """Departs: as above, of the conflict."""
-        say("$750")
-        (pending,) = say("$0", by=bob, source="tool_output")["pending_conflicts"]
+        store_claim("$750")
+        (pending,) = store_claim("$0", by=bob, source="tool_output")["pending_conflicts"]
         with access.enter(principal, why="test"):
             (event,) = PendingConflict.objects.get(id=pending["id"]).events.all()
         assert (event.resolution, event.new_authority, event.existing_authority) == ("", 4, 6)
         assert event.pgh_context["owner"] == str(bob.principal.owner_id)
 
-    def test_store_without_claims_checks_no_conflict(self, say, bob, count):
+    def test_store_without_claims_checks_no_conflict(self, store_claim, bob, count):
         """Departs: as long as the text states nothing against what stands."""
-        say("$750")
-        told = say("", claim=None, by=bob, source="tool_output", content="Budgets are planned in spring.")
+        store_claim("$750")
+        told = store_claim("", claim=None, by=bob, source="tool_output", content="Budgets are planned in spring.")
         assert (told["status"], told["pending_conflicts"]) == ("active", [])
         assert count(PendingConflict) == 0

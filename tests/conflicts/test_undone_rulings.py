@@ -24,7 +24,7 @@ def claims(agents):
     return sorted(row["value"] for row in rows)
 
 
-def hear(agents, content):
+def store_turn(agents, content):
     body = {"namespace": "acme:main", "messages": [{"role": "user", "content": content}]}
     answer = agents["user"].post(f"{URL}/ingest", body, format="json").json()
     assert answer["stored"][0]["provenance"]["authority"] == 6, answer
@@ -33,7 +33,7 @@ def hear(agents, content):
 @pytest.fixture
 def ruled(agents):
     """The path of a conflict: the user said $750, and a person chose a tool's $900."""
-    hear(agents, "My budget is $750.")
+    store_turn(agents, "My budget is $750.")
     body = {"namespace": "acme:main", "content": "The user's budget is $900.", "claim": {**KEY, "value": "$900"}}
     body |= {"provenance": {"source": "tool_output"}}
     (conflict,) = agents["tool"].post(f"{URL}/fragments", body, format="json").json()["pending_conflicts"]
@@ -44,14 +44,14 @@ def ruled(agents):
 
 
 def test_the_users_word_against_a_ruling_when_the_user_agrees_later_is_replaced(agents, ruled):
-    hear(agents, "My budget is $800.")
+    store_turn(agents, "My budget is $800.")
     assert claims(agents) == ["$800", "$900"]
-    hear(agents, "My budget is $900.")
+    store_turn(agents, "My budget is $900.")
     assert claims(agents) == ["$900"]
 
 
 def test_the_users_later_word_stands_alone_when_the_ruling_against_it_is_undone(agents, ruled):
-    hear(agents, "My budget is $800.")
+    store_turn(agents, "My budget is $800.")
     assert claims(agents) == ["$800", "$900"]
     assert agents["carol"].post(f"{ruled}/undo").status_code == 200
     assert claims(agents) == ["$800"]

@@ -70,20 +70,20 @@ def test_nothing_was_believed_before_the_first_day(vera, moved):
 
 
 def test_many_values_and_votes_ask_no_more(vera, bob, alice, store):
-    def asked():
+    def query_count():
         with CaptureQueriesContext(connection) as queries:
             assert vera.get("/beliefs/?subject=Ada&predicate=budget").status_code == 200
         return len(queries)
 
-    def say(n):
+    def reinforce(n):
         claim = ClaimDraft("Ada", "budget", f"${n}")
         row = store("acme:main", f"Ada's budget is ${n}.", by=alice.principal, claim=claim, source="tool_output")
         bob.client.post(f"/api/v1/fragments/{row.id}/reinforce", {}, format="json")
 
-    say(1)
-    say(2)
-    asked()  # what is asked once a session
-    few = asked()
+    reinforce(1)
+    reinforce(2)
+    query_count()  # what is asked once a session
+    few = query_count()
     for n in range(3, 20):
-        say(n)
-    assert asked() == few
+        reinforce(n)
+    assert query_count() == few

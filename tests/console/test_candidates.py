@@ -76,13 +76,13 @@ def test_many_challengers_ask_no_more(rita, challenge, agent_of, project):
     first = challenge("$1")
     rita.get(f"/review/{first.id}/")
 
-    def asked():
+    def query_count():
         with CaptureQueriesContext(connection) as queries:
             assert rita.get(f"/review/{first.id}/").status_code == 200
         return len(queries)
 
-    few = asked()
+    few = query_count()
     for n in range(4):
         challenge("$1", by=agent_of(project, owner=f"o{n}").principal)
         challenge(f"${n + 3}", source_id=f"s{n}")
-    assert asked() == few
+    assert query_count() == few

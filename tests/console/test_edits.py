@@ -19,7 +19,7 @@ def meetings(alice):
     return stored(alice.principal, "acme:main", text, source="user_explicit", claim=claim)
 
 
-def said(principal, row):
+def claims_now(principal, row):
     with access.enter(principal, why="test"):
         now = Fragment.objects.get(id=row.id)
         claim = Claim.objects.filter(fragment=row).first()
@@ -48,27 +48,27 @@ def test_a_text_that_leaves_its_claim_is_asked_about(rita, meetings, principal):
     assert "It would go on claiming user · meeting time = mornings." in words(page)
     assert "Book my meetings before 11." in page.text
     assert 'name="holds"' in page.text
-    assert said(principal, meetings) == ("Book my meetings in the mornings.", OLD, "active")
+    assert claims_now(principal, meetings) == ("Book my meetings in the mornings.", OLD, "active")
 
 
 def test_text_and_claim_change_together_and_undo_brings_both_back(rita, meetings, principal):
     new = ("user", "meeting time", "before 11")
     assert edit(rita, meetings, "Book my meetings before 11.", new).status_code == 303
-    assert said(principal, meetings) == ("Book my meetings before 11.", new, "active")
+    assert claims_now(principal, meetings) == ("Book my meetings before 11.", new, "active")
     history = words(rita.get(f"/memories/{meetings.id}/?tab=history"))
     assert "It claimed user · meeting time = mornings" in history
     taken_back(rita)
-    assert said(principal, meetings) == ("Book my meetings in the mornings.", OLD, "active")
+    assert claims_now(principal, meetings) == ("Book my meetings in the mornings.", OLD, "active")
 
 
 def test_a_claim_that_still_holds_is_confirmed(rita, meetings, principal):
     assert edit(rita, meetings, "Book my meetings before noon.", holds="yes").status_code == 303
-    assert said(principal, meetings)[:2] == ("Book my meetings before noon.", OLD)
+    assert claims_now(principal, meetings)[:2] == ("Book my meetings before noon.", OLD)
 
 
 def test_a_text_that_still_says_it_is_not_asked_about(rita, meetings, principal):
     assert edit(rita, meetings, "Please book my meetings in the Mornings!").status_code == 303
-    assert said(principal, meetings)[1] == OLD
+    assert claims_now(principal, meetings)[1] == OLD
 
 
 def test_a_text_that_says_the_opposite_is_asked_about(rita, alice, principal):
@@ -79,12 +79,12 @@ def test_a_text_that_says_the_opposite_is_asked_about(rita, alice, principal):
     assert (page.status_code, UNSAID in words(page)) == (409, True)
     page = edit(rita, row, "I live in Rome.", ("user", "lives_in", "Oslo"))
     assert 'value="Rome"' in page.text  # what the text is read to say is offered
-    assert said(principal, row)[:2] == ("I live in Oslo.", ("user", "lives_in", "Oslo"))
+    assert claims_now(principal, row)[:2] == ("I live in Oslo.", ("user", "lives_in", "Oslo"))
 
 
 def test_empty_fields_take_the_claim_away(rita, meetings, principal):
     assert edit(rita, meetings, "Meetings are fine.", ("", "", "")).status_code == 303
-    assert said(principal, meetings) == ("Meetings are fine.", None, "active")
+    assert claims_now(principal, meetings) == ("Meetings are fine.", None, "active")
     assert strip(rita.get("/memories/"))[1] == "/undo/hide/"  # told, with nothing to take back
     assert "It claimed user · meeting time = mornings" in words(rita.get(f"/memories/{meetings.id}/?tab=history"))
 
@@ -93,14 +93,14 @@ def test_empty_fields_take_the_claim_away(rita, meetings, principal):
 def test_half_a_claim_is_refused(rita, meetings, principal, claim):
     page = edit(rita, meetings, "Book my meetings before 11.", claim)
     assert page.status_code == 409
-    assert said(principal, meetings) == ("Book my meetings in the mornings.", OLD, "active")
+    assert claims_now(principal, meetings) == ("Book my meetings in the mornings.", OLD, "active")
 
 
 def test_a_memory_without_a_claim_may_get_one(rita, store, principal):
     row = store("acme:main", "Tea is served at four.", source="tool_output")
     new = ("tea", "time", "four")
     assert edit(rita, row, "Tea is served at four.", new).status_code == 303
-    assert said(principal, row)[1:] == (new, "active")
+    assert claims_now(principal, row)[1:] == (new, "active")
 
 
 def test_an_edited_claim_passes_the_gate(rita, meetings, bob, principal):
@@ -108,5 +108,5 @@ def test_an_edited_claim_passes_the_gate(rita, meetings, bob, principal):
     claim = ClaimDraft("user", "meeting hour", "evenings")
     row = stored(bob.principal, "acme:main", "Meetings are in the evenings.", source="tool_output", claim=claim)
     assert edit(rita, row, row.content, ("user", "meeting time", "evenings")).status_code == 303
-    assert said(principal, row)[2] == "quarantined"
-    assert said(principal, meetings)[2] == "active"
+    assert claims_now(principal, row)[2] == "quarantined"
+    assert claims_now(principal, meetings)[2] == "active"

@@ -101,16 +101,16 @@ def test_a_preview_tells_the_memories(adam, branch, principal, store, alice, bob
 
 
 def test_a_preview_asks_the_database_the_same_however_much_comes(adam, branch, principal, store):
-    def asked():
+    def query_count():
         shown, _ = _previewed(adam, principal)
         with CaptureQueriesContext(connection) as found:
             adam.get(shown)
         return len(found)
 
-    one = asked()
+    one = query_count()
     for n in range(5):
         store("acme:side", f"Boat number {n} lies in the reeds.")
-    assert asked() == one
+    assert query_count() == one
 
 
 def test_nothing_to_merge_is_said(adam, principal, store):

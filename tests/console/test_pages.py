@@ -48,15 +48,15 @@ def world(alice, bob, contradict):
 def test_it_opens_and_asks_as_many_queries_for_many(adam, world, alice, path):
     adam.get(path)
 
-    def asked():
+    def query_count():
         with CaptureQueriesContext(connection) as seen:
             assert adam.get(path).status_code == 200
         return len(seen)
 
-    few = asked()
+    few = query_count()
     for n in range(4):
         stored(alice.principal, "acme:main", f"Another memory of number {n}.")
-    assert asked() == few == PAGES[path]
+    assert query_count() == few == PAGES[path]
 
 
 @pytest.mark.parametrize("path", PAGES)

@@ -276,19 +276,19 @@ def test_htmx_gets_the_part(rita, gates):
 
 
 def test_many_cost_no_more_queries_than_one(rita, gates, lately, called):
-    def asked():
+    def query_count():
         with CaptureQueriesContext(connection) as seen:
             assert rita.get("/proposals/").status_code == 200
         return len(seen)
 
     called(gates()[0]), lately()
     rita.get("/proposals/")
-    few = asked()
+    few = query_count()
     for row in gates(4):
         called(row)
     lately(), decide(rita, gates()[0], "accept")
     post(rita, "/proposals/hide/")
-    assert asked() == few
+    assert query_count() == few
 
 
 def test_hostile_words_of_a_model_stay_text(rita, alice, contradict, lately):

@@ -292,17 +292,17 @@ def test_as_many_queries_for_many(rita, challenge):
     from django.db import connection
     from django.test.utils import CaptureQueriesContext
 
-    def asked():
+    def query_count():
         with CaptureQueriesContext(connection) as seen:
             assert rita.get(f"/review/{first.id}/").status_code == 200
         return len(seen)
 
     first = challenge("$0")
     rita.get("/review/")
-    few = asked()
+    few = query_count()
     for n in range(5):
         challenge(f"${n + 2}", source_id=f"s{n}")
-    assert asked() == few
+    assert query_count() == few
 
 
 def test_the_conversation_stands_beside_the_challenger(rita, challenge, bob):

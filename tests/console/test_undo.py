@@ -82,7 +82,7 @@ def test_an_edit_that_was_edited_since_is_not_taken_back(rita, rob, store, princ
     assert state(principal, row)[3] == "It left."
 
 
-def told(page):
+def strip_text(page):
     """What the strip says in all; it offers nothing."""
     found = re.search(r'<div class="undo" id="undo">.*?<span>(.*?)</span>(.*?)</div>', page.text, re.DOTALL)
     assert "taken_back" not in found[2]
@@ -93,19 +93,19 @@ def told(page):
 def test_a_vote_is_told_and_not_taken_back(rita, store, action, said):
     row = store("acme:main", "The heron nests.")
     post(rita, f"/memories/{row.id}/act/", action=action)
-    assert told(rita.get("/memories/")) == f"{said} A vote stands; nobody takes it back. Show"
+    assert strip_text(rita.get("/memories/")) == f"{said} A vote stands; nobody takes it back. Show"
 
 
 def test_forgetting_names_the_backups_that_hold_it(rita, store, principal):
     row, other = store("acme:main", "The heron nests."), store("acme:main", "The bridge is shut.")
     post(rita, f"/memories/{other.id}/act/", action="pin")
     post(rita, f"/memories/{other.id}/act/", action="forget", confirm="forget")
-    assert told(rita.get("/memories/")) == "Forgotten. No backup holds it. Show"
+    assert strip_text(rita.get("/memories/")) == "Forgotten. No backup holds it. Show"
     made = jobs.start(principal, kind="backup", namespace=None, options={}, now=timezone.now(), wake_up=False)
     jobs.run(principal, made.id)
     post(rita, f"/memories/{row.id}/act/", action="forget", confirm="forget")
     day = f"{timezone.now():%Y-%m-%d}"
-    assert f"Backups made before still hold it ({day})" in told(rita.get("/memories/"))
+    assert f"Backups made before still hold it ({day})" in strip_text(rita.get("/memories/"))
 
 
 @pytest.mark.parametrize("headers", [{}, {"HX-Request": "true"}])

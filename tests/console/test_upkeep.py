@@ -111,7 +111,7 @@ def test_the_steps_stand_before_the_button_and_the_log_last(adam, principal, twi
 
 
 def test_a_page_of_steps_asks_the_same_however_many_there_are(adam, principal, store):
-    def asked():
+    def query_count():
         preview = previewed(adam, principal)
         with CaptureQueriesContext(connection) as found:
             adam.get(preview)
@@ -119,9 +119,9 @@ def test_a_page_of_steps_asks_the_same_however_many_there_are(adam, principal, s
 
     for n in range(8):
         if n == 2:
-            one = asked()
+            one = query_count()
         store("acme:main", f"The heron number {n // 2}0 nests behind the mill.")
-    assert asked() == one
+    assert query_count() == one
 
 
 def test_a_step_without_its_tick_is_left_out(adam, principal, twins):

@@ -113,16 +113,16 @@ def test_the_tree_has_users_below_their_namespace(vera, homes, many):
 
 
 def test_the_tree_asks_the_same_however_many_users_there_are(vera, alice, homes):
-    def asked():
+    def query_count():
         with CaptureQueriesContext(connection) as found:
             assert vera.get("/namespaces/").status_code == 200
         return len(found)
 
-    asked()  # the first visit makes the person an owner
-    few = asked()
+    query_count()  # the first visit makes the person an owner
+    few = query_count()
     for n in range(8):
         stored(alice.principal.of_user(f"more {n}"), f"acme:agent{n}", "Tea, never coffee.")
-    assert asked() == few
+    assert query_count() == few
 
 
 def test_users_are_listed_by_name_page_by_page(vera, homes, many):

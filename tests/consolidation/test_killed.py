@@ -25,7 +25,7 @@ BEFORE = [
 
 
 @pytest.fixture
-def place(service, committed):
+def aged_namespace(service, committed):
     """A namespace with work for every phase, seen by other processes."""
     name = f"{committed.name}:main"
     told = [
@@ -52,12 +52,12 @@ def place(service, committed):
 
 
 @pytest.fixture
-def look(service, place):
+def look(service, aged_namespace):
     """The canonical digest, or the belief's."""
 
     def digest(*, dated=True):
         with access.enter(service, why="test"):
-            return (upkeep.canonical_digest if dated else belief_digest)(place)
+            return (upkeep.canonical_digest if dated else belief_digest)(aged_namespace)
 
     return digest
 
@@ -69,14 +69,16 @@ def seen(service, operation):
     return row.state, row.stage, row.error
 
 
-def test_killed_anywhere_it_stands_as_before_or_as_after(service, place, worker, look):
+def test_killed_anywhere_it_stands_as_before_or_as_after(service, aged_namespace, worker, look):
     former, now = look(dated=False), timezone.now()
     with access.enter(service, why="test"):
-        rows = list(Fragment.objects.filter(namespace=place))
+        rows = list(Fragment.objects.filter(namespace=aged_namespace))
     afters = set()
     for name in [*BEFORE, "committed"]:
         before = look()
-        operation = jobs.start(service, kind="consolidate", namespace=place, options={}, now=now, wake_up=False)
+        operation = jobs.start(
+            service, kind="consolidate", namespace=aged_namespace, options={}, now=now, wake_up=False
+        )
         died = worker(operation, failpoint=f"consolidation.{name}")
         assert died == -signal.SIGKILL, (name, seen(service, operation))
         left = look()
@@ -93,7 +95,7 @@ def test_killed_anywhere_it_stands_as_before_or_as_after(service, place, worker,
         assert recovered(service, undo).state == "succeeded"
         assert look(dated=False) == former
         with access.enter(service, why="test"):
-            Operation.objects.filter(namespace=place).delete()
+            Operation.objects.filter(namespace=aged_namespace).delete()
             for row in rows:  # what was undone is not old enough to go again
                 Fragment.objects.filter(id=row.id).update(updated_at=row.updated_at)
     assert len(afters) == 1

@@ -59,7 +59,7 @@ def status(alice):
 
 
 @pytest.fixture
-def place(principal):
+def namespace_of(principal):
     """A namespace by name."""
 
     def named(name=MAIN):
@@ -70,7 +70,7 @@ def place(principal):
 
 
 @pytest.fixture
-def told(principal):
+def texts_naming(principal):
     """The texts of a namespace that name the secret with this number."""
 
     def texts(number, name=MAIN):
@@ -103,7 +103,9 @@ def test_an_evicted_digest_of_digests_too(three, digest, evict, forget, sweep, s
     assert sweep(f"{SECRET}0") == []
 
 
-def test_a_digest_of_a_digest_of_which_nothing_is_left(three, digest, evict, forget, told, store, alice, principal):
+def test_a_digest_of_a_digest_of_which_nothing_is_left(
+    three, digest, evict, forget, texts_naming, store, alice, principal
+):
     ids = three()
     inner = digest(ids)
     outer = store(MAIN, f"Safe 0: {SECRET}0.", by=alice.principal, source_type="digest", parents=[inner]).id
@@ -112,11 +114,11 @@ def test_a_digest_of_a_digest_of_which_nothing_is_left(three, digest, evict, for
         Archive.objects.filter(fragment_id=inner).delete()
         assert Fragment.objects.filter(id=outer).exists()
     forget(ids[0])
-    assert told(0) == []
+    assert texts_naming(0) == []
 
 
 @pytest.mark.parametrize("before", ["stands", "evicted"])
-def test_a_restore_brings_no_digest(before, three, digest, evict, forget, run, told, sweep, principal):
+def test_a_restore_brings_no_digest(before, three, digest, evict, forget, run, texts_naming, sweep, principal):
     ids = three()
     made = digest(ids)
     if before == "evicted":
@@ -131,14 +133,14 @@ def test_a_restore_brings_no_digest(before, three, digest, evict, forget, run, t
     plan = run("restore", backup_id=backup, dry_run=True)
     done = run("restore", backup_id=backup)
     assert plan["blocked_by_erasure"] == done["blocked_by_erasure"] == (2 if before == "stands" else 1)
-    assert told(0) == []
+    assert texts_naming(0) == []
     assert sweep(f"{SECRET}0") == []
     with access.enter(principal, why="test"):
         assert not Tombstone.objects.filter(original_id=made).exists()
 
 
 def test_a_restore_brings_no_digest_of_a_text_that_was_forgotten_elsewhere(
-    three, digest, evict, forget, run, told, principal
+    three, digest, evict, forget, run, texts_naming, principal
 ):
     """The original is barred by its words alone, its digest by the original."""
     ids = three()
@@ -149,73 +151,73 @@ def test_a_restore_brings_no_digest_of_a_text_that_was_forgotten_elsewhere(
         Namespace.objects.filter(name=MAIN).delete()
     forget(twin, everywhere=True)
     assert run("restore", backup_id=backup)["blocked_by_erasure"] == 2
-    assert told(0) == []
+    assert texts_naming(0) == []
 
 
-def test_a_merge_brings_no_digest(three, digest, forget, run, told, place, principal):
+def test_a_merge_brings_no_digest(three, digest, forget, run, texts_naming, namespace_of, principal):
     ids = three()
-    run("fork", place(), target=SIDE)
+    run("fork", namespace_of(), target=SIDE)
     with access.enter(principal, why="test"):
         side = list(Fragment.objects.filter(namespace__name=SIDE).values_list("id", flat=True))
     digest(side)
     forget(ids[0])
-    assert len(told(0, SIDE)) == 2  # what one side forgets the other keeps
-    report = run("merge", place(), source=SIDE)
+    assert len(texts_naming(0, SIDE)) == 2  # what one side forgets the other keeps
+    report = run("merge", namespace_of(), source=SIDE)
     assert (report["counts"]["blocked_by_erasure"], report["counts"]["added"]) == (2, 0)
-    assert told(0) == []
+    assert texts_naming(0) == []
 
 
-def test_a_fork_copies_no_digest(three, digest, forget, run, told, place, principal):
+def test_a_fork_copies_no_digest(three, digest, forget, run, texts_naming, namespace_of, principal):
     ids = three()
-    run("fork", place(), target=SIDE)
+    run("fork", namespace_of(), target=SIDE)
     with access.enter(principal, why="test"):
         side = list(Fragment.objects.filter(namespace__name=SIDE).values_list("id", flat=True))
     digest(side)
     forget(ids[0], everywhere=True)
-    assert run("fork", place(SIDE), target="acme:deep")["blocked_by_erasure"] == 2
-    assert told(0, "acme:deep") == []
+    assert run("fork", namespace_of(SIDE), target="acme:deep")["blocked_by_erasure"] == 2
+    assert texts_naming(0, "acme:deep") == []
 
 
 def test_a_digest_that_came_by_a_merge_is_forgotten_with_its_original_here(
-    three, digest, forget, run, told, place, store, principal
+    three, digest, forget, run, texts_naming, namespace_of, store, principal
 ):
     """It names its originals as they are called in the branch."""
     store(MAIN, "The heron nests.")
-    run("fork", place(), target=SIDE)
+    run("fork", namespace_of(), target=SIDE)
     digest(three(SIDE))
-    run("merge", place(), source=SIDE)
+    run("merge", namespace_of(), source=SIDE)
     with access.enter(principal, why="test"):
         here = Fragment.objects.get(namespace__name=MAIN, content__contains=f"{SECRET}0", source_type="manual")
-    assert len(told(0)) == 2
+    assert len(texts_naming(0)) == 2
     forget(here.id)
-    assert told(0) == []
-    assert len(told(0, SIDE)) == 2
+    assert texts_naming(0) == []
+    assert len(texts_naming(0, SIDE)) == 2
 
 
 def test_the_tombstone_of_a_branch_brings_no_digest_of_what_was_forgotten(
-    three, digest, evict, forget, run, status, place, told, principal
+    three, digest, evict, forget, run, status, namespace_of, texts_naming, principal
 ):
     """Of whose original nothing stands here any more, while the memory that it was copied from was forgotten."""
     ids = three()
-    run("fork", place(), target=SIDE)
+    run("fork", namespace_of(), target=SIDE)
     with access.enter(principal, why="test"):
         side = {row.content[-2]: row.id for row in Fragment.objects.filter(namespace__name=SIDE)}
     made = digest(side.values())
     evict(made, side["0"])
     forget(ids[0])
     assert status(made) == (409, "blocked_by_erasure")
-    assert told(0, SIDE) == []
+    assert texts_naming(0, SIDE) == []
 
 
 def test_undo_brings_no_evicted_digest_of_what_was_forgotten(
-    three, digest, evict, forget, principal, told, run, place, now
+    three, digest, evict, forget, principal, texts_naming, run, namespace_of, now
 ):
     ids = three()
-    run("fork", place(), target=SIDE)
+    run("fork", namespace_of(), target=SIDE)
     with access.enter(principal, why="test"):
         side = {row.content[-2]: row.id for row in Fragment.objects.filter(namespace__name=SIDE)}
     evicted = evict(digest(side.values()), side["0"])
     forget(ids[0], everywhere=True)
     undone = jobs.run(principal, jobs.start_undo(principal, evicted.id, now=now, wake_up=False).id)
     assert undone.report["blocked_by_erasure"] == 2
-    assert told(0, SIDE) == []
+    assert texts_naming(0, SIDE) == []

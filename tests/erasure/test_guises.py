@@ -31,7 +31,7 @@ OTHERS = {
 
 
 @pytest.fixture
-def say(alice, project):
+def store_text(alice, project):
     """Stores a text by the API; the answer."""
 
     def post(text, place="main"):
@@ -43,11 +43,11 @@ def say(alice, project):
 
 
 @pytest.fixture
-def forget(alice, say):
+def forget(alice, store_text):
     """Stores a text and forgets it."""
 
     def run(text):
-        answer = say(text)
+        answer = store_text(text)
         assert answer.status_code == 201, answer.content
         assert alice.client.delete(f"/api/v1/fragments/{answer.json()['id']}").status_code == 204
 
@@ -55,23 +55,23 @@ def forget(alice, say):
 
 
 @pytest.mark.parametrize("guise", GUISES)
-def test_another_guise_of_a_forgotten_text_is_barred(guise, say, forget):
+def test_another_guise_of_a_forgotten_text_is_barred(guise, store_text, forget):
     forget(TEXT)
-    answer = say(GUISES[guise])
+    answer = store_text(GUISES[guise])
     assert answer.status_code == 409, GUISES[guise]
     assert answer.json()["code"] == "blocked_by_erasure"
 
 
 @pytest.mark.parametrize("guise", ["without its full stop", "with a Cyrillic a"])
-def test_a_text_that_was_forgotten_in_a_guise_is_barred_as_it_is(guise, say, forget):
+def test_a_text_that_was_forgotten_in_a_guise_is_barred_as_it_is(guise, store_text, forget):
     forget(GUISES[guise])
-    assert say(TEXT).status_code == 409
+    assert store_text(TEXT).status_code == 409
 
 
 @pytest.mark.parametrize("other", OTHERS)
-def test_another_text_is_taken(other, say, forget):
+def test_another_text_is_taken(other, store_text, forget):
     forget(TEXT)
-    assert say(OTHERS[other]).status_code == 201
+    assert store_text(OTHERS[other]).status_code == 201
 
 
 @pytest.mark.parametrize(
@@ -86,24 +86,24 @@ def test_another_text_is_taken(other, say, forget):
         ("Version 1.5 it is.", "Version 15 it is."),
     ],
 )
-def test_signs_that_change_what_is_said_keep_texts_apart(gone, stays, say, forget):
+def test_signs_that_change_what_is_said_keep_texts_apart(gone, stays, store_text, forget):
     forget(gone)
-    assert say(gone).status_code == 409
-    assert say(stays).status_code == 201
+    assert store_text(gone).status_code == 409
+    assert store_text(stays).status_code == 201
 
 
-def test_an_erasure_from_before_bars_the_text_as_it_was_written(alice, project, say, forget, principal):
+def test_an_erasure_from_before_bars_the_text_as_it_was_written(alice, project, store_text, forget, principal):
     """It holds a fingerprint of the text that is not folded."""
     forget(TEXT)
     with access.enter(principal, why="test"):
         Erasure.objects.update(fingerprint=RawSQL("nova_fingerprint(project_id, %s)", [TEXT]))
-    assert say(TEXT).status_code == 409
-    assert say(TEXT.upper()).status_code == 409
-    assert say(GUISES["without its full stop"]).status_code == 201
+    assert store_text(TEXT).status_code == 409
+    assert store_text(TEXT.upper()).status_code == 409
+    assert store_text(GUISES["without its full stop"]).status_code == 201
 
 
-def test_lifting_lifts_every_guise(alice, say, forget):
+def test_lifting_lifts_every_guise(alice, store_text, forget):
     forget(TEXT)
     answer = alice.client.post("/api/v1/erasures/lift", {"content": GUISES["in capitals"]}, format="json")
     assert answer.json() == {"lifted": 1}
-    assert say(TEXT).status_code == 201
+    assert store_text(TEXT).status_code == 201

@@ -6,7 +6,7 @@ MAIN = "acme:main"
 URL = "/api/v1/fragments"
 
 
-def say(agent, amount, *, source="tool_output", predicate="budget"):
+def store_claim(agent, amount, *, source="tool_output", predicate="budget"):
     body = {
         "namespace": MAIN,
         "content": f"The {predicate} is {amount}.",
@@ -35,7 +35,7 @@ def believed(agent):
 
 
 def test_a_loser_stands_again(alice):
-    lost, won = say(alice, "$48,000"), say(alice, "$84,000", source="user_explicit")
+    lost, won = store_claim(alice, "$48,000"), store_claim(alice, "$84,000", source="user_explicit")
     assert standing(alice, lost) == ("superseded", won)
     assert forget(alice, won) == lost
     assert standing(alice, lost) == ("active", None)
@@ -43,7 +43,7 @@ def test_a_loser_stands_again(alice):
 
 
 def test_by_filter_too(alice):
-    lost, won = say(alice, "$48,000"), say(alice, "$84,000", source="user_explicit")
+    lost, won = store_claim(alice, "$48,000"), store_claim(alice, "$84,000", source="user_explicit")
     body = {"namespace": MAIN, "ids": [won], "expected_count": 1}
     told = alice.client.post("/api/v1/forget", {**body, "dry_run": True}, format="json").json()
     assert told["restored_ids"] == []
@@ -52,20 +52,20 @@ def test_by_filter_too(alice):
 
 
 def test_both_forgotten_at_once_bring_nothing_back(alice):
-    lost, won = say(alice, "$48,000"), say(alice, "$84,000", source="user_explicit")
+    lost, won = store_claim(alice, "$48,000"), store_claim(alice, "$84,000", source="user_explicit")
     body = {"namespace": MAIN, "ids": [won, lost], "expected_count": 2}
     assert alice.client.post("/api/v1/forget", body, format="json").json()["restored_ids"] == []
     assert believed(alice) == []
 
 
 def test_the_last_of_a_chain_goes_and_the_one_before_stands(alice):
-    first, second, third = (say(alice, amount) for amount in ("$1", "$2", "$3"))
+    first, second, third = (store_claim(alice, amount) for amount in ("$1", "$2", "$3"))
     assert forget(alice, third) == second
     assert (standing(alice, first), standing(alice, second)) == (("superseded", second), ("active", None))
 
 
 def test_another_that_stands_on_the_key_wins(alice):
-    first, second, third = (say(alice, amount) for amount in ("$1", "$2", "$3"))
+    first, second, third = (store_claim(alice, amount) for amount in ("$1", "$2", "$3"))
     assert forget(alice, second) is None
     assert (standing(alice, first), standing(alice, third)[0]) == (("superseded", third), "active")
     conflicts = alice.client.get("/api/v1/conflicts", {"namespace": MAIN, "status": "pending"}).json()
@@ -73,10 +73,10 @@ def test_another_that_stands_on_the_key_wins(alice):
 
 
 def test_of_several_losers_the_strongest_stands(alice, bob):
-    weak = say(alice, "$1", source="inference")
-    strong = say(alice, "$2", source="tool_output")
+    weak = store_claim(alice, "$1", source="inference")
+    strong = store_claim(alice, "$2", source="tool_output")
     assert standing(alice, weak) == ("superseded", strong)
-    won = say(alice, "$3", source="user_explicit")
+    won = store_claim(alice, "$3", source="user_explicit")
     assert forget(alice, strong) is None
     assert standing(alice, weak) == ("superseded", won)
     assert forget(alice, won) == weak
@@ -84,9 +84,9 @@ def test_of_several_losers_the_strongest_stands(alice, bob):
 
 
 def test_what_a_person_decided_against_stays_away(alice, agent_of, project, bob):
-    old = say(bob, "$48,000")
+    old = store_claim(bob, "$48,000")
     other = agent_of(project, owner="carol")
-    new = say(other, "$84,000")
+    new = store_claim(other, "$84,000")
     (conflict,) = alice.client.get("/api/v1/conflicts", {"namespace": MAIN, "status": "pending"}).json()["results"]
     settle = {"action": "supersede", "revision": conflict["revision"]}
     assert alice.client.post(f"/api/v1/conflicts/{conflict['id']}/resolve", settle, format="json").status_code == 200
@@ -96,7 +96,7 @@ def test_what_a_person_decided_against_stays_away(alice, agent_of, project, bob)
 
 
 def test_what_said_the_same_as_the_forgotten_one_stays_away(alice):
-    restated, won = say(alice, "$48,000"), say(alice, "48,000 USD", source="user_explicit")
+    restated, won = store_claim(alice, "$48,000"), store_claim(alice, "48,000 USD", source="user_explicit")
     assert standing(alice, restated) == ("superseded", won)
     assert forget(alice, won) is None
     assert standing(alice, restated)[0] == "superseded"
@@ -104,7 +104,7 @@ def test_what_said_the_same_as_the_forgotten_one_stays_away(alice):
 
 @pytest.mark.parametrize("ruler", ["user_explicit", "tool_output"])
 def test_a_later_writer_meets_what_stands_again(alice, bob, ruler):
-    lost, won = say(alice, "$48,000", source=ruler), say(alice, "$84,000", source="user_explicit")
+    lost, won = store_claim(alice, "$48,000", source=ruler), store_claim(alice, "$84,000", source="user_explicit")
     forget(alice, won)
     body = {
         "namespace": MAIN,

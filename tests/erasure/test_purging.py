@@ -20,7 +20,7 @@ def run(service, run_as):
 
 
 @pytest.fixture
-def tell(service, committed):
+def store_secret(service, committed):
     """Stores a memory; the room and the id."""
 
     def keep(content, *, room="main"):
@@ -37,8 +37,8 @@ def left(service):
 
 
 @pytest.mark.parametrize("many", [False, True], ids=["one", "many"])
-def test_backups_are_purged_once_it_is_committed(service, tell, run, storage, many):
-    place, which = tell("The heron nests by the mill.")
+def test_backups_are_purged_once_it_is_committed(service, store_secret, run, storage, many):
+    place, which = store_secret("The heron nests by the mill.")
     held = run("backup")["backup_id"]
     pack = run("pack", place)
     if many:
@@ -53,8 +53,8 @@ def test_backups_are_purged_once_it_is_committed(service, tell, run, storage, ma
     assert list(storage.iterdir()) == []
 
 
-def test_what_stays_is_not_told_as_purged(service, tell, run):
-    _, which = tell("The heron nests by the mill.")
+def test_what_stays_is_not_told_as_purged(service, store_secret, run):
+    _, which = store_secret("The heron nests by the mill.")
     first = run("backup")["backup_id"]
     second = run("backup", base=first)["backup_id"]
     third = run("backup")["backup_id"]
@@ -64,9 +64,9 @@ def test_what_stays_is_not_told_as_purged(service, tell, run):
     assert left(service) == {first, second}
 
 
-def test_a_backup_that_began_before_the_memory_is_named(service, tell, run, monkeypatch):
+def test_a_backup_that_began_before_the_memory_is_named(service, store_secret, run, monkeypatch):
     began = timezone.now()
-    place, which = tell("The heron nests by the mill.")
+    place, which = store_secret("The heron nests by the mill.")
     operation = jobs.start(service, kind="backup", namespace=None, options={}, now=began, wake_up=False)
     with access.enter(service, why="test"):
         type(operation).objects.filter(id=operation.id).update(started_at=began, created_at=began)
@@ -74,8 +74,8 @@ def test_a_backup_that_began_before_the_memory_is_named(service, tell, run, monk
     assert [row["id"] for row in erasure.forget(service, which, now=timezone.now()).backups] == [made]
 
 
-def test_a_killed_upload_is_swept_after_a_day(service, run, tell, storage):
-    tell("The heron nests by the mill.")
+def test_a_killed_upload_is_swept_after_a_day(service, run, store_secret, storage):
+    store_secret("The heron nests by the mill.")
     run("backup")
     kept = {path.name for path in storage.iterdir()}
     names = [f"{service.project}{of}-upload-{uuid.uuid4()}.ndjson.gz" for of in ("", "-else")]
@@ -89,9 +89,9 @@ def test_a_killed_upload_is_swept_after_a_day(service, run, tell, storage):
     assert {path.name for path in storage.iterdir()} == kept | {names[1]}
 
 
-def test_safety_backups_push_out_none_that_is_proven(service, tell, run, settings):
+def test_safety_backups_push_out_none_that_is_proven(service, store_secret, run, settings):
     settings.BACKUP_KEEP = 2
-    tell("The heron nests by the mill.")
+    store_secret("The heron nests by the mill.")
     daily = [run("backup", origin="scheduled")["backup_id"] for _ in range(2)]
     for _ in range(3):
         run("restore", backup_id=daily[0])
@@ -105,8 +105,8 @@ def test_nothing_of_an_upload_that_is_none_is_left(service, storage, now):
     assert not storage.exists() or list(storage.iterdir()) == []
 
 
-def test_a_namespace_takes_its_packs_along(service, tell, run, storage):
-    place, _ = tell("The heron nests by the mill.", room="side")
+def test_a_namespace_takes_its_packs_along(service, store_secret, run, storage):
+    place, _ = store_secret("The heron nests by the mill.", room="side")
     run("pack", place)
     run("delete", namespace=place.name)
     assert list(storage.iterdir()) == []

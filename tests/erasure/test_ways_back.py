@@ -19,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("storage")
 
 
 @pytest.fixture
-def place(principal, store):
+def namespace_row(principal, store):
     """The namespace."""
     store(MAIN, "The heron nests.")
     with access.enter(principal, why="test"):
@@ -43,16 +43,16 @@ def evicted_digest(principal, alice, evict, name, *, evicted=True):
     return made
 
 
-def test_no_way_leads_back(alice, principal, place, store, run, now, evict, sweep):
+def test_no_way_leads_back(alice, principal, namespace_row, store, run, now, evict, sweep):
     store(MAIN, "The otter swims.")
     row = store(MAIN, TEXT, by=alice.principal, tags=["safe"])
-    run("fork", place, target="acme:side")
+    run("fork", namespace_row, target="acme:side")
     gone = evicted_digest(principal, alice, evict, MAIN)
     evicted_digest(principal, alice, evict, "acme:side", evicted=False)
     left = store(MAIN, "The vault opens with xyzzyplugh.", by=alice.principal, tags=["vault"], topics=["xyzzyplugh"])
     evict(left.id)
     backup = run("backup", namespaces=[MAIN])["backup_id"]
-    run("pack", place)
+    run("pack", namespace_row)
     assert post(alice, {"ids": [str(left.id)], "expected_count": 1})["count"] == 1
     assert post(alice, {"tags": ["safe"], "include_all": True, "expected_count": 1})["count"] == 1
     assert there(principal) == 0
@@ -77,7 +77,7 @@ def test_no_way_leads_back(alice, principal, place, store, run, now, evict, swee
     assert there(principal, "acme:side") == 2
     with access.enter(principal, why="test"):
         side = Namespace.objects.get(name="acme:side")
-    assert run("merge", place, source="acme:side")["counts"]["blocked_by_erasure"] == 2
+    assert run("merge", namespace_row, source="acme:side")["counts"]["blocked_by_erasure"] == 2
     with access.enter(principal, why="test"):  # as if it had been forgotten everywhere: the branch would pass it on
         Erasure.objects.update(namespace_id=None)
     assert run("fork", side, target="acme:deep")["blocked_by_erasure"] == 2
@@ -90,7 +90,7 @@ def test_no_way_leads_back(alice, principal, place, store, run, now, evict, swee
     assert sweep("xyzzyplugh") == []
 
 
-def test_neither_does_the_archive_of_its_twin(alice, principal, place, store, now):
+def test_neither_does_the_archive_of_its_twin(alice, principal, namespace_row, store, now):
     row = store(MAIN, TEXT, by=alice.principal)
     twin = store("acme:other", TEXT, by=alice.principal)
     with access.enter(principal, why="test"):
@@ -106,7 +106,7 @@ def test_neither_does_the_archive_of_its_twin(alice, principal, place, store, no
 
 
 def test_backups_that_hold_it_are_named_and_purged(
-    alice, principal, place, store, run, django_capture_on_commit_callbacks
+    alice, principal, namespace_row, store, run, django_capture_on_commit_callbacks
 ):
     before = run("backup", namespaces=[MAIN])["backup_id"]
     with access.enter(principal, why="test"):  # to history a test is one moment
@@ -130,11 +130,11 @@ def test_backups_that_hold_it_are_named_and_purged(
 
 
 def test_forgetting_one_names_them_to_an_admin_of_the_project(
-    alice, bob, reader, principal, place, store, run, django_capture_on_commit_callbacks
+    alice, bob, reader, principal, namespace_row, store, run, django_capture_on_commit_callbacks
 ):
     rows = [store(MAIN, text, by=bob.principal) for text in (TEXT, "Otters swim.", "Badgers dig.", "Cranes dance.")]
     held = run("backup", namespaces=[MAIN])["backup_id"]
-    pack = run("pack", place)["pack_id"]
+    pack = run("pack", namespace_row)["pack_id"]
     answer = alice.client.get(f"/api/v1/packs/{pack}/download")
     assert (answer.status_code, len(b"".join(answer.streaming_content)) > 0) == (200, True)
     paths = [f"/api/v1/fragments/{row.id}" for row in rows]

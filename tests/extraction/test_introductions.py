@@ -20,11 +20,11 @@ def hears(project, agent_of):
 def turn(hears):
     """What becomes of a user's turn."""
 
-    def told(user, content):
+    def ingest_turn(user, content):
         body = {"namespace": "acme:main", "user": user, "messages": [{"role": "user", "content": content}]}
         return hears.client.post(f"{URL}/ingest", body, format="json").json()["stored"][0]
 
-    return told
+    return ingest_turn
 
 
 @pytest.mark.parametrize("words", NAMED)

@@ -15,7 +15,7 @@ START = datetime.datetime(2026, 5, 1, 9, tzinfo=datetime.UTC)
 
 
 @pytest.fixture
-def say(store):
+def store_turn(store):
     """Says something in a conversation, an hour after another."""
 
     def one(text, number, *, conversation="walk", namespace="acme:main", **more):
@@ -27,10 +27,10 @@ def say(store):
 
 
 @pytest.fixture
-def walk(say):
+def walk(store_turn):
     """A conversation of three turns, stored out of order."""
     texts = ["We walked to the old mill. It was cold.", "A heron stood at the mill.", "Then it rained."]
-    return [say(texts[number], number) for number in (2, 0, 1)]
+    return [store_turn(texts[number], number) for number in (2, 0, 1)]
 
 
 def episodes(who, /, **asked):
@@ -58,9 +58,9 @@ def test_a_conversation_is_an_episode(alice, walk, connect):
     assert whole["truncated"] is False
 
 
-def test_the_list_is_filtered_and_paged(alice, say, walk, connect):
-    say("The otter sleeps.", 30, conversation="nap", namespace="acme:side", agent_id="side")
-    say("The otter wakes.", 50, conversation="morning", namespace="acme:side", agent_id="OTTO")
+def test_the_list_is_filtered_and_paged(alice, store_turn, walk, connect):
+    store_turn("The otter sleeps.", 30, conversation="nap", namespace="acme:side", agent_id="side")
+    store_turn("The otter wakes.", 50, conversation="morning", namespace="acme:side", agent_id="OTTO")
     connect()
     assert [row["conversation_id"] for row in episodes(alice)] == ["morning", "nap", "walk"]
     assert [row["conversation_id"] for row in episodes(alice, namespace="acme:side")] == ["morning", "nap"]
@@ -95,9 +95,9 @@ def test_what_is_not_active_is_left_out_at_once(alice, walk, connect, change, st
     assert episodes(alice) == [found]
 
 
-def test_another_sessions_claim_is_left_out(alice, say, connect):
+def test_another_sessions_claim_is_left_out(alice, store_turn, connect):
     claim = ClaimDraft("Ada", "mood", "merry", scope="session", session_id="s1")
-    say("Ada is merry.", 1, claim=claim)
+    store_turn("Ada is merry.", 1, claim=claim)
     connect()
     assert episodes(alice) == []
 
@@ -156,8 +156,8 @@ def test_what_can_not_be_put_together(alice, bob, reader, charlie, walk, store, 
     assert count(Episode) == 0
 
 
-def test_a_narrow_key_sees_its_own_only(alice, reader, charlie, say, walk, connect):
-    say("The otter sleeps.", 30, conversation="nap", namespace="acme:side")
+def test_a_narrow_key_sees_its_own_only(alice, reader, charlie, store_turn, walk, connect):
+    store_turn("The otter sleeps.", 30, conversation="nap", namespace="acme:side")
     connect()
     nap, mine = episodes(alice)
     assert episodes(reader) == [mine]
@@ -166,10 +166,10 @@ def test_a_narrow_key_sees_its_own_only(alice, reader, charlie, say, walk, conne
     assert reader.client.get(URL, {"namespace": "acme:side"}).status_code == 404
 
 
-def test_a_rebuild_gives_the_same_answers(alice, say, walk, connect, rebuild, principal, time_machine):
+def test_a_rebuild_gives_the_same_answers(alice, store_turn, walk, connect, rebuild, principal, time_machine):
     time_machine.move_to(timezone.now(), tick=False)  # what decays would change the answers
     for number, text in enumerate(["The otter sleeps.", "The otter wakes.", "The otter swims."]):
-        say(text, number + 20, conversation="nap", namespace="acme:side")
+        store_turn(text, number + 20, conversation="nap", namespace="acme:side")
     post(alice, "episodes", {"namespace": "acme:main", "title": "Birds", "ids": [str(walk[0].id)]}, 201)
     connect()
     before = [read(alice, row["id"]) for row in episodes(alice)]

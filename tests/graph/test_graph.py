@@ -50,12 +50,12 @@ def edges(body):
 def claim(store):
     """Stores a memory with a claim."""
 
-    def say(subject, predicate, value, *, namespace="acme:main", **more):
+    def store_claim(subject, predicate, value, *, namespace="acme:main", **more):
         of_claim = {key: more.pop(key) for key in ("scope", "session_id", "valid_from", "valid_until") if key in more}
         text = f"{subject} {predicate.replace('_', ' ')} {value}."
         return store(namespace, text, claim=ClaimDraft(subject, predicate, value, **of_claim), **more)
 
-    return say
+    return store_claim
 
 
 @pytest.fixture
@@ -225,7 +225,7 @@ def test_names_without_letters_and_long_values_have_their_place(alice, claim, co
     assert len(graph(alice, "!!!")["edges"]) == 1
 
 
-def told(agent):
+def graph_of(agent):
     """All that the graph says of a conversation."""
     names = ("Ada", "Bea", "Carl", "Dora Klein", "London", "Munich", "Vienna", "user", "green", "British Library")
     around = [agent.client.get("/api/v1/graph", {"entity": name, "depth": 3}).json() for name in names]
@@ -235,11 +235,11 @@ def told(agent):
 
 def test_a_rebuild_gives_the_same_answers(alice, talk, connect, rebuild, principal):
     connect()
-    before = told(alice)
+    before = graph_of(alice)
     assert sum(len(body.get("edges", [])) for body in before[0]) > 0
     assert sum(len(body["results"]) for body in before[1]) > 10
     assert rebuild("graph")["rebuilt"] == len(TALK)
-    assert told(alice) == before
+    assert graph_of(alice) == before
     with access.enter(principal, why="test"):
         Relation.objects.all().delete()
         Entity.objects.filter(spelling__startswith="b").delete()
@@ -248,9 +248,9 @@ def test_a_rebuild_gives_the_same_answers(alice, talk, connect, rebuild, princip
         Entity.objects.create(
             project_id=place.project_id, namespace_id=place.namespace_id, node=place.project_id, spelling="x"
         )
-    assert told(alice) != before
+    assert graph_of(alice) != before
     rebuild("graph")
-    assert told(alice) == before
+    assert graph_of(alice) == before
     with access.enter(principal, why="test"):
         assert not Entity.objects.filter(spelling="x").exists()
 

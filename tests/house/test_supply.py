@@ -29,7 +29,7 @@ def advisories():
     return module
 
 
-def asked(name, version, *vulns):
+def advisory(name, version, *vulns):
     return {"name": name, "version": version, "vulns": [{"id": each, "fix_versions": ["9.9"]} for each in vulns]}
 
 
@@ -69,14 +69,14 @@ def test_what_is_installed_is_what_is_locked(advisories):
 
 
 def test_a_known_vulnerability_is_named(advisories):
-    snapshot = {"made": "2026-11-20", "dependencies": [asked("one", "1.0", "PYSEC-1"), asked("two", "2.0")]}
+    snapshot = {"made": "2026-11-20", "dependencies": [advisory("one", "1.0", "PYSEC-1"), advisory("two", "2.0")]}
     is_well, said = advisories.scan(LOCK, snapshot, today=TODAY)
     assert not is_well
     assert said == ["one 1.0: PYSEC-1, mended in 9.9", "2 of 2 packages scanned"]
 
 
 def test_a_vulnerability_of_another_version_is_none_of_ours(advisories):
-    snapshot = {"made": "2026-11-20", "dependencies": [asked("one", "0.9", "PYSEC-1"), asked("two", "2.0")]}
+    snapshot = {"made": "2026-11-20", "dependencies": [advisory("one", "0.9", "PYSEC-1"), advisory("two", "2.0")]}
     is_well, said = advisories.scan(LOCK, snapshot, today=TODAY)
     assert is_well
     assert said[0] == "not scanned, for the snapshot was not asked about them: one 1.0"
@@ -86,7 +86,10 @@ def test_a_vulnerability_of_another_version_is_none_of_ours(advisories):
     ("snapshot", "told"),
     [
         (None, "not scanned: there is no snapshot"),
-        ({"made": "2026-01-01", "dependencies": [asked("one", "1.0"), asked("two", "2.0")]}, "the snapshot is of 2026"),
+        (
+            {"made": "2026-01-01", "dependencies": [advisory("one", "1.0"), advisory("two", "2.0")]},
+            "the snapshot is of 2026",
+        ),
     ],
 )
 def test_what_could_not_be_scanned_is_said(snapshot, told, advisories):

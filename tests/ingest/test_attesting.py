@@ -70,7 +70,7 @@ def proxy(project, agent_of):
 
 
 @pytest.fixture
-def told(proxy, now):
+def ingest_turns(proxy, now):
     """Ingests a user's turns; the memories by text."""
 
     def put(*texts, attested=True, by=proxy):
@@ -103,21 +103,21 @@ def believed(proxy):
 
 
 @pytest.mark.parametrize("frame", LONG.values(), ids=LONG)
-def test_a_quotation_goes_on_in_the_pieces_of_a_long_turn(frame, told, believed):
-    told("My budget is $750.")
-    pieces = told(frame.format(filler=FILLER, said="My budget is $13."))
+def test_a_quotation_goes_on_in_the_pieces_of_a_long_turn(frame, ingest_turns, believed):
+    ingest_turns("My budget is $750.")
+    pieces = ingest_turns(frame.format(filler=FILLER, said="My budget is $13."))
     assert len(pieces) > 1
     assert {piece.source for piece in pieces} == {"user_implicit"}
     assert believed() == [("$750", 6)]
 
 
-def test_a_quotation_in_one_piece_is_no_claim_where_nothing_was_said_before(told, believed):
-    told(LONG["a fence"].format(filler=FILLER, said="My budget is $13."))
+def test_a_quotation_in_one_piece_is_no_claim_where_nothing_was_said_before(ingest_turns, believed):
+    ingest_turns(LONG["a fence"].format(filler=FILLER, said="My budget is $13."))
     assert believed() == []
 
 
-def test_a_statement_is_found_in_the_piece_that_holds_it(told):
-    pieces = told(f"{FILLER}\n\nMy budget is $750.\n\n{FILLER}\n\nI live in Lisbon.")
+def test_a_statement_is_found_in_the_piece_that_holds_it(ingest_turns):
+    pieces = ingest_turns(f"{FILLER}\n\nMy budget is $750.\n\n{FILLER}\n\nI live in Lisbon.")
     found = {row.claim.predicate: row for row in pieces if hasattr(row, "claim")}
     assert set(found) == {"budget", "lives_in"}
     for row in found.values():
@@ -128,24 +128,24 @@ def test_a_statement_is_found_in_the_piece_that_holds_it(told):
 @pytest.mark.parametrize(
     "text", ["Translate to German: My budget is $13.", "Eve wrote:\n\nMy budget is $13.", "As Romeo, my budget is $13."]
 )
-def test_material_waits_for_a_person_where_it_opposes_the_users_word(text, told, believed):
-    told("My budget is $750.")
-    (row,) = told(text)
+def test_material_waits_for_a_person_where_it_opposes_the_users_word(text, ingest_turns, believed):
+    ingest_turns("My budget is $750.")
+    (row,) = ingest_turns(text)
     assert (row.source, row.authority, row.status) == ("user_implicit", 3, "quarantined")
     assert row.extra == {"carries_material": True}
     assert believed() == [("$750", 6)]
 
 
-def test_a_plain_word_replaces_what_the_user_said_before(told, believed):
-    told("My budget is $750.")
-    (row,) = told("Actually, my budget is $900 now.")
+def test_a_plain_word_replaces_what_the_user_said_before(ingest_turns, believed):
+    ingest_turns("My budget is $750.")
+    (row,) = ingest_turns("Actually, my budget is $900 now.")
     assert (row.source, row.extra) == ("user_explicit", {})
     assert believed() == [("$900", 6)]
 
 
-def test_what_material_says_is_no_plain_word_when_it_is_read_again(told):
-    (plain,) = told("My budget is $750.")
-    (pasted,) = told("Translate to German: I live in Oslo.")
+def test_what_material_says_is_no_plain_word_when_it_is_read_again(ingest_turns):
+    (plain,) = ingest_turns("My budget is $750.")
+    (pasted,) = ingest_turns("Translate to German: I live in Oslo.")
     assert [said.first_person for said in restated_claims(plain).claims] == [True]
     assert [said.first_person for said in restated_claims(pasted).claims] == [False]
 
@@ -156,39 +156,39 @@ def for_alice(proxy):
     return proxy.of_user("alice")
 
 
-def test_a_stranger_in_a_users_session_attests_nothing(for_alice, told, believed):
-    told("My budget is $750.", by=for_alice)
-    (row,) = told("I'm Bob. My budget is $13.", by=for_alice)
+def test_a_stranger_in_a_users_session_attests_nothing(for_alice, ingest_turns, believed):
+    ingest_turns("My budget is $750.", by=for_alice)
+    (row,) = ingest_turns("I'm Bob. My budget is $13.", by=for_alice)
     assert (row.source, row.extra) == ("user_implicit", {"carries_material": True})
     assert believed() == [("$750", 6)]
 
 
 @pytest.mark.parametrize("turn", ["I'm Alice. My budget is $900.", "Call me alice. My budget is $900."])
-def test_who_has_the_users_name_attests(turn, for_alice, told):
-    told("My budget is $750.", by=for_alice)
-    (row,) = told(turn, by=for_alice)
+def test_who_has_the_users_name_attests(turn, for_alice, ingest_turns):
+    ingest_turns("My budget is $750.", by=for_alice)
+    (row,) = ingest_turns(turn, by=for_alice)
     assert (row.source, row.extra) == ("user_explicit", {})
 
 
-def test_a_stranger_where_no_user_is_known_attests_only_before_anybody_was_heard(told, believed):
-    (first,) = told("I'm Ann. My budget is $750.")
-    (again,) = told("My name is Ann and my budget is $800.")
-    (stranger,) = told("I'm Bob. My budget is $13.")
+def test_a_stranger_where_no_user_is_known_attests_only_before_anybody_was_heard(ingest_turns, believed):
+    (first,) = ingest_turns("I'm Ann. My budget is $750.")
+    (again,) = ingest_turns("My name is Ann and my budget is $800.")
+    (stranger,) = ingest_turns("I'm Bob. My budget is $13.")
     assert [row.source for row in (first, again, stranger)] == ["user_explicit", "user_explicit", "user_implicit"]
     assert believed() == [("$800", 6)]
 
 
-def test_a_stranger_after_nameless_words_attests_nothing(told, believed):
-    told("My budget is $750.")
-    (row,) = told("I'm Bob. My budget is $13.")
+def test_a_stranger_after_nameless_words_attests_nothing(ingest_turns, believed):
+    ingest_turns("My budget is $750.")
+    (row,) = ingest_turns("I'm Bob. My budget is $13.")
     assert row.source == "user_implicit"
     assert believed() == [("$750", 6)]
 
 
-def test_a_name_that_only_a_stranger_gave_is_not_the_users(told, believed):
-    told("My budget is $750.")
-    told("I'm Bob.")
-    told("I'm Bob. My budget is $13.")
+def test_a_name_that_only_a_stranger_gave_is_not_the_users(ingest_turns, believed):
+    ingest_turns("My budget is $750.")
+    ingest_turns("I'm Bob.")
+    ingest_turns("I'm Bob. My budget is $13.")
     assert believed() == [("$750", 6)]
 
 
@@ -222,27 +222,27 @@ def turns(table):
 
 
 @pytest.mark.parametrize("turn", turns(STRANGERS))
-def test_a_turn_when_its_speaker_is_not_the_user_attests_nothing(turn, for_ann, told):
-    told("My budget is $750.", by=for_ann)
-    (row,) = told(turn, by=for_ann)
+def test_a_turn_when_its_speaker_is_not_the_user_attests_nothing(turn, for_ann, ingest_turns):
+    ingest_turns("My budget is $750.", by=for_ann)
+    (row,) = ingest_turns(turn, by=for_ann)
     assert row.source == "user_implicit"
 
 
 @pytest.mark.parametrize("turn", turns(THEMSELVES))
-def test_a_turn_when_its_speaker_names_no_other_is_the_users_word(turn, for_ann, told):
-    told("My budget is $750.", by=for_ann)
-    (row,) = told(turn, by=for_ann)
+def test_a_turn_when_its_speaker_names_no_other_is_the_users_word(turn, for_ann, ingest_turns):
+    ingest_turns("My budget is $750.", by=for_ann)
+    (row,) = ingest_turns(turn, by=for_ann)
     assert row.source == "user_explicit"
 
 
 @pytest.mark.parametrize("user", ["u_8731", "8f0c6c1e-1111-4222-8333-444455556666", "annm"])
-def test_a_name_when_the_id_is_none_and_it_is_said_first_is_on_record(user, proxy, told):
+def test_a_name_when_the_id_is_none_and_it_is_said_first_is_on_record(user, proxy, ingest_turns):
     by = proxy.of_user(user)
     turns = ["My name is Ann.", "I'm Ann Miller. My budget is $750.", "I'm Bob. My budget is $13."]
-    rows = [row for turn in turns for row in told(turn, by=by)]
+    rows = [row for turn in turns for row in ingest_turns(turn, by=by)]
     assert [row.source for row in rows] == ["user_explicit", "user_explicit", "user_implicit"]
 
 
-def test_a_second_name_when_both_come_in_one_batch_is_a_strangers(told):
-    rows = told("I'm Ann. My budget is $750.", "I'm Bob. My budget is $13.")
+def test_a_second_name_when_both_come_in_one_batch_is_a_strangers(ingest_turns):
+    rows = ingest_turns("I'm Ann. My budget is $750.", "I'm Bob. My budget is $13.")
     assert [row.source for row in rows] == ["user_explicit", "user_implicit"]

@@ -17,7 +17,7 @@ ANSWER = CapturedTurn("assistant", "A kitchen for that money needs second-hand c
 
 
 @pytest.fixture
-def said(now):
+def capture_turns(now):
     """Captures turns in acme:main."""
 
     def capture(principal, *turns, receipt_id=None, namespace="acme:main"):
@@ -54,8 +54,8 @@ def handed_out(principal, store, now):
     return write
 
 
-def test_turns_become_memories_of_the_key_that_heard_them(bob, said, kept, count):
-    row = said(bob.principal, USER, ANSWER)
+def test_turns_become_memories_of_the_key_that_heard_them(bob, capture_turns, kept, count):
+    row = capture_turns(bob.principal, USER, ANSWER)
     assert (count(Exchange), count(Fragment)) == (1, 0)
     user, answer = kept()
     assert (user.content, user.source, user.authority) == (USER.content, "user_implicit", 3)
@@ -70,19 +70,19 @@ def test_turns_become_memories_of_the_key_that_heard_them(bob, said, kept, count
     assert count(Exchange) == 0
 
 
-def test_a_grant_that_attests_makes_the_users_words_explicit(project, agent_of, said, kept):
-    said(agent_of(project, may_attest_user=True).principal, USER)
+def test_a_grant_that_attests_makes_the_users_words_explicit(project, agent_of, capture_turns, kept):
+    capture_turns(agent_of(project, may_attest_user=True).principal, USER)
     (row,) = kept()
     assert (row.source, row.authority, row.claim.value) == ("user_explicit", 6, "$750")
 
 
-def test_what_was_not_seen_verbatim_is_not_attested(project, agent_of, said, kept):
-    said(agent_of(project, may_attest_user=True).principal, CapturedTurn("user", USER.content, "turn-1", 0))
+def test_what_was_not_seen_verbatim_is_not_attested(project, agent_of, capture_turns, kept):
+    capture_turns(agent_of(project, may_attest_user=True).principal, CapturedTurn("user", USER.content, "turn-1", 0))
     assert [row.source for row in kept()] == ["user_implicit"]
 
 
-def test_tools_and_ends_that_are_missing(bob, said, kept):
-    said(
+def test_tools_and_ends_that_are_missing(bob, capture_turns, kept):
+    capture_turns(
         bob.principal,
         CapturedTurn("tool", "The scale shows 12 kilograms.", "t", 0),
         CapturedTurn("assistant", "The parcel is too heavy for", "a", 1, partial=True),
@@ -102,104 +102,116 @@ def test_tools_and_ends_that_are_missing(bob, said, kept):
         "Yes it is."[:9],
     ],
 )
-def test_excuses_and_shreds_are_left_out(text, bob, said, kept, count):
-    said(bob.principal, CapturedTurn("assistant", text, "a", 0))
+def test_excuses_and_shreds_are_left_out(text, bob, capture_turns, kept, count):
+    capture_turns(bob.principal, CapturedTurn("assistant", text, "a", 0))
     assert kept() == []
     assert count(Exchange) == 0
 
 
-def test_nothing_is_written_down_of_silence_or_of_floods(bob, said, count):
+def test_nothing_is_written_down_of_silence_or_of_floods(bob, capture_turns, count):
     assert (
-        said(bob.principal, CapturedTurn("user", " \x00\n", "a", 0), CapturedTurn("assistant", "x" * 100_001, "b", 1))
+        capture_turns(
+            bob.principal, CapturedTurn("user", " \x00\n", "a", 0), CapturedTurn("assistant", "x" * 100_001, "b", 1)
+        )
         is None
     )
     assert count(Exchange) == 0
 
 
-def test_what_postgres_can_not_store_is_cleaned(bob, said, kept):
-    said(bob.principal, CapturedTurn("user", "A heron\x00 with a lone \ud83d surrogate.", "a", 0))
+def test_what_postgres_can_not_store_is_cleaned(bob, capture_turns, kept):
+    capture_turns(bob.principal, CapturedTurn("user", "A heron\x00 with a lone \ud83d surrogate.", "a", 0))
     assert [row.content for row in kept()] == ["A heron with a lone \ufffd surrogate."]
 
 
-def test_the_same_turn_twice_is_one_memory(bob, said, kept, count):
-    said(bob.principal, USER)
-    said(bob.principal, USER, ANSWER)
+def test_the_same_turn_twice_is_one_memory(bob, capture_turns, kept, count):
+    capture_turns(bob.principal, USER)
+    capture_turns(bob.principal, USER, ANSWER)
     assert len(kept()) == 2
 
 
-def test_an_answer_that_restates_a_memory_is_no_memory(bob, said, kept, handed_out, count):
+def test_an_answer_that_restates_a_memory_is_no_memory(bob, capture_turns, kept, handed_out, count):
     receipt = handed_out("The heron nests behind the old mill.")
-    said(
+    capture_turns(
         bob.principal,
         CapturedTurn("assistant", "The heron is nesting behind the old mill.", "a", 0),
         receipt_id=receipt,
     )
     assert len(kept()) == 1
-    said(bob.principal, CapturedTurn("assistant", "The heron is nesting behind the old mill.", "a", 0))
+    capture_turns(bob.principal, CapturedTurn("assistant", "The heron is nesting behind the old mill.", "a", 0))
     assert len(kept()) == 2, "the guard goes by the receipt"
 
 
-def test_only_what_is_new_in_an_answer_is_kept(bob, said, kept, handed_out):
+def test_only_what_is_new_in_an_answer_is_kept(bob, capture_turns, kept, handed_out):
     receipt = handed_out("The heron nests behind the old mill.")
     text = "The heron nests behind the old mill. It laid three blue eggs on Monday."
-    said(bob.principal, CapturedTurn("assistant", text, "a", 0), receipt_id=receipt)
+    capture_turns(bob.principal, CapturedTurn("assistant", text, "a", 0), receipt_id=receipt)
     found = {row.content for row in kept()}
     assert found == {"It laid three blue eggs on Monday.", "The heron nests behind the old mill."}
 
 
-def test_a_tools_statement_when_only_somebody_weaker_had_said_it_is_kept(project, agent_of, said, kept, handed_out):
+def test_a_tools_statement_when_only_somebody_weaker_had_said_it_is_kept(
+    project, agent_of, capture_turns, kept, handed_out
+):
     receipt = handed_out("Kitchen temperature readings range over 19, 20, 21, 22, 23, 24 degrees.")
     turn = CapturedTurn("tool", "The kitchen temperature is 22 degrees.", "t", 0)
-    said(agent_of(project, ceiling="tool_output").principal, turn, receipt_id=receipt)
+    capture_turns(agent_of(project, ceiling="tool_output").principal, turn, receipt_id=receipt)
     assert "tool_output" in {row.source for row in kept()}
 
 
-def test_a_users_update_when_a_memory_has_its_words_in_another_order_is_kept(project, agent_of, said, kept, handed_out):
+def test_a_users_update_when_a_memory_has_its_words_in_another_order_is_kept(
+    project, agent_of, capture_turns, kept, handed_out
+):
     receipt = handed_out("I prefer tea to coffee.", source="tool_output")
     turn = CapturedTurn("user", "I prefer coffee to tea.", "u", 0)
-    said(agent_of(project, ceiling="tool_output").principal, turn, receipt_id=receipt)
+    capture_turns(agent_of(project, ceiling="tool_output").principal, turn, receipt_id=receipt)
     assert {"I prefer tea to coffee.", "I prefer coffee to tea."} == {row.content for row in kept()}
 
 
-def test_a_user_confirms_what_somebody_weaker_had_said(bob, said, kept, handed_out):
+def test_a_user_confirms_what_somebody_weaker_had_said(bob, capture_turns, kept, handed_out):
     receipt = handed_out("The heron nests behind the old mill.")
-    said(bob.principal, CapturedTurn("user", "The heron nests behind the old mill.", "u", 0), receipt_id=receipt)
+    capture_turns(
+        bob.principal, CapturedTurn("user", "The heron nests behind the old mill.", "u", 0), receipt_id=receipt
+    )
     assert sorted(row.source for row in kept()) == ["inference", "user_implicit"]
 
 
-def test_a_user_who_reads_a_stronger_memory_out_adds_nothing(bob, said, kept, handed_out):
+def test_a_user_who_reads_a_stronger_memory_out_adds_nothing(bob, capture_turns, kept, handed_out):
     receipt = handed_out("The heron nests behind the old mill.", source="tool_output")
-    said(bob.principal, CapturedTurn("user", "The heron nests behind the old mill.", "u", 0), receipt_id=receipt)
+    capture_turns(
+        bob.principal, CapturedTurn("user", "The heron nests behind the old mill.", "u", 0), receipt_id=receipt
+    )
     assert [row.source for row in kept()] == ["tool_output"]
 
 
-def test_forgotten_words_do_not_come_back(alice, bob, said, kept, store, principal, now):
+def test_forgotten_words_do_not_come_back(alice, bob, capture_turns, kept, store, principal, now):
     row = store("acme:main", USER.content, by=alice.principal, source="user_explicit")
     erasure.forget(alice.principal, row.id, now=now)
-    said(bob.principal, USER)
+    capture_turns(bob.principal, USER)
     assert kept() == []
 
 
-def test_uncovered_and_unpermitted(said, reader, bob, principal, count):
+def test_uncovered_and_unpermitted(capture_turns, reader, bob, principal, count):
     for who, namespace, error in (
         (bob.principal, "elsewhere:main", NotFound),
         (reader.principal, "acme:main", NotPermitted),
         (principal, "acme:main", NotPermitted),
     ):
         with pytest.raises(error):
-            said(who, USER, namespace=namespace)
+            capture_turns(who, USER, namespace=namespace)
     assert count(Exchange) == 0
 
 
-def test_a_revoked_keys_last_words_are_kept(bob, said, kept, project, now):
-    said(bob.principal, USER)
+def test_a_revoked_keys_last_words_are_kept(bob, capture_turns, kept, project, now):
+    capture_turns(bob.principal, USER)
     keys.revoke(project, str(bob.row.id), now=now)
     assert len(kept()) == 1
 
 
-def test_what_fails_is_tried_again_and_does_not_hold_up_others(bob, said, kept, principal, now, monkeypatch, count):
-    poison = said(bob.principal, CapturedTurn("user", "A text that is poison.", "p", 0))
-    said(bob.principal, USER)
+def test_what_fails_is_tried_again_and_does_not_hold_up_others(
+    bob, capture_turns, kept, principal, now, monkeypatch, count
+):
+    poison = capture_turns(bob.principal, CapturedTurn("user", "A text that is poison.", "p", 0))
+    capture_turns(bob.principal, USER)
     prepare = captures.prepare_messages
 
     def picky(speaker, messages, **more):
@@ -219,21 +231,21 @@ def test_what_fails_is_tried_again_and_does_not_hold_up_others(bob, said, kept, 
     assert (count(Exchange), count(Fragment)) == (0, 1)
 
 
-def test_what_another_worker_holds_is_left(bob, said, kept, principal, now):
-    said(bob.principal, USER)
+def test_what_another_worker_holds_is_left(bob, capture_turns, kept, principal, now):
+    capture_turns(bob.principal, USER)
     with access.enter(principal, why="test"):
         Exchange.objects.update(not_before=now + captures.CLAIM)
     assert kept() == []
     assert len(kept(at=now + captures.CLAIM)) == 1
 
 
-def test_the_task_works_in_one_project_or_in_all(bob, charlie, said, count, principal):
-    said(bob.principal, USER)
+def test_the_task_works_in_one_project_or_in_all(bob, charlie, capture_turns, count, principal):
+    capture_turns(bob.principal, USER)
     tasks.ingest_exchanges(str(charlie.principal.project_id))
     assert count(Exchange) == 1
     tasks.ingest_exchanges(str(bob.principal.project_id))
     assert (count(Exchange), count(Fragment)) == (0, 1)
-    said(charlie.principal, USER, namespace="elsewhere:main")
+    capture_turns(charlie.principal, USER, namespace="elsewhere:main")
     tasks.ingest_exchanges(str(uuid.uuid4()))
     tasks.ingest_exchanges()
     with access.enter(charlie.principal, why="test"):

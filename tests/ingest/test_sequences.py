@@ -109,7 +109,7 @@ def test_what_was_said_beside_is_found_over_several_requests(alice):
 def test_requests_at_one_time_get_places_of_their_own(committed, service):
     barrier = threading.Barrier(4)
 
-    def said(n):
+    def turns_of(n):
         texts = [f"Heron {n} was counted at dawn.", f"Heron {n} left the reeds at noon."]
         return [
             Message(
@@ -122,7 +122,7 @@ def test_requests_at_one_time_get_places_of_their_own(committed, service):
     def deliver(n):
         try:
             barrier.wait(timeout=60)
-            kept = ingest.messages.ingest(service, said(n), namespace=f"{committed.name}:main", now=timezone.now())
+            kept = ingest.messages.ingest(service, turns_of(n), namespace=f"{committed.name}:main", now=timezone.now())
             return [one.fragment.sequence for one in kept.stored]
         finally:
             connections.close_all()

@@ -9,32 +9,32 @@ TEXT = "My name is Ada. I live in Oslo. My budget is $750."
 
 
 @pytest.fixture
-def said(principal):
+def claims_of(principal):
     """The claims of a memory, with the words that say each."""
 
-    def told(row):
+    def claims_in(row):
         with access.enter(principal, why="test"):
             mine = Claim.objects.filter(fragment=row.id).select_related("fragment").order_by("position")
             return [(c.predicate, c.value, c.fragment.content[c.span_start : c.span_end], c.status) for c in mine]
 
-    return told
+    return claims_in
 
 
-def test_all_that_a_text_claims_is_kept_in_its_order(store, said, alice):
+def test_all_that_a_text_claims_is_kept_in_its_order(store, claims_of, alice):
     row = store("acme:main", TEXT, source="user_explicit", extract_claim=True, by=alice.principal)
-    assert [(value, status) for _, value, _, status in said(row)] == [
+    assert [(value, status) for _, value, _, status in claims_of(row)] == [
         ("Ada", "active"),
         ("Oslo", "active"),
         ("$750", "active"),
     ]
-    assert all(value in words for _, value, words, _ in said(row))
+    assert all(value in words for _, value, words, _ in claims_of(row))
 
 
-def test_what_was_read_replaces_only_where_there_is_one_value(store, said, alice):
+def test_what_was_read_replaces_only_where_there_is_one_value(store, claims_of, alice):
     wish = {"source": "user_explicit", "extract_claim": True, "by": alice.principal}
     old = store("acme:main", "I live in Oslo. I like tea.", **wish)
     store("acme:main", "I live in Bergen. I like coffee.", **wish)
-    assert [(value, status) for _, value, _, status in said(old)] == [("Oslo", "superseded"), ("tea", "active")]
+    assert [(value, status) for _, value, _, status in claims_of(old)] == [("Oslo", "superseded"), ("tea", "active")]
 
 
 def test_a_text_that_is_rewritten_loses_the_places_of_its_claims(store, principal, alice):
@@ -45,7 +45,7 @@ def test_a_text_that_is_rewritten_loses_the_places_of_its_claims(store, principa
     assert [one["span"] for one in shown["claims"]] == [None, None, None]
 
 
-def test_of_values_that_exclude_each_other_the_first_one_counts(store, said, alice):
+def test_of_values_that_exclude_each_other_the_first_one_counts(store, claims_of, alice):
     wish = {"source": "user_explicit", "extract_claim": True, "by": alice.principal}
     row = store("acme:main", "I live in Oslo. I live in Bergen.", **wish)
-    assert [value for _, value, _, _ in said(row)] == ["Oslo"]
+    assert [value for _, value, _, _ in claims_of(row)] == ["Oslo"]

@@ -68,24 +68,24 @@ def alice(committed, agent_of):
 
 
 @pytest.fixture
-def place(committed):
+def own_namespace(committed):
     """A namespace of hers."""
     return f"{committed.name}:main"
 
 
 @pytest.fixture
-def session(web, alice, place):
+def session(web, alice, own_namespace):
     """Her client; calls that name no namespace mean her place."""
-    return over_http(web, alice.key, **{"X-NovaMem-Namespace": place})
+    return over_http(web, alice.key, **{"X-NovaMem-Namespace": own_namespace})
 
 
 @pytest.fixture
-def piped(web_environment, alice, place):
+def piped(web_environment, alice, own_namespace):
     """Her client over a process that it starts."""
 
     @asynccontextmanager
     async def connect():
-        environment = {**web_environment, "NOVAMEM_KEY": alice.key, "NOVAMEM_NAMESPACE": place}
+        environment = {**web_environment, "NOVAMEM_KEY": alice.key, "NOVAMEM_NAMESPACE": own_namespace}
         server = StdioServerParameters(command=sys.executable, args=["manage.py", "mcp"], env=environment, cwd=".")
         async with Client(server) as client:
             yield client

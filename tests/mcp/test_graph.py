@@ -85,9 +85,9 @@ def test_deleting_archives(graph, rows):
     assert set(rows().values()) == {"archived"}
 
 
-def test_what_a_stronger_source_said_stays(graph, web, committed, agent_of, place, rows):
+def test_what_a_stronger_source_said_stays(graph, web, committed, agent_of, own_namespace, rows):
     graph.call("create_relations", relations=[{**WORK, "relationType": "founded"}], source="tool_output")
-    weak = over_http(web, agent_of(committed, namespaces=[place], ceiling="inference").key)
+    weak = over_http(web, agent_of(committed, namespaces=[own_namespace], ceiling="inference").key)
     told = weak.call("delete_relations", relations=[{**WORK, "relationType": "founded"}])
     assert (told["success"], len(told["refused"])) == (False, 1)
     assert rows()["Ada founded Acme"] == "active"

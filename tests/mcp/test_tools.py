@@ -34,22 +34,22 @@ def test_nothing_relevant_is_answered_by_nothing(committed_floor, session):
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-def test_remembers_finds_and_hands_out(web, alice, place, mode):
-    session = over_http(web, alice.key, mode=mode, **{"X-NovaMem-Namespace": place})
+def test_remembers_finds_and_hands_out(web, alice, own_namespace, mode):
+    session = over_http(web, alice.key, mode=mode, **{"X-NovaMem-Namespace": own_namespace})
     kept = session.call("retain", content=HERON, tags=["birds"])
-    assert (kept["namespace"], kept["status"], kept["deduplicated"]) == (place, "active", False)
+    assert (kept["namespace"], kept["status"], kept["deduplicated"]) == (own_namespace, "active", False)
     (hit,) = session.call("recall", query="where does the heron nest?", tags=["birds"])["results"]
     assert (hit["id"], hit["content"], hit["source"]) == (kept["id"], HERON, "inference")
     block = session.call("context", query="where does the heron nest?", max_tokens=300)
     assert HERON in block["prompt_prefix"]
     assert block["tokens_used"] <= 300
     assert session.call("read_memory", id=kept["id"])["content"] == HERON
-    assert session.call("list_namespaces") == {"namespaces": [place], "default": place}
+    assert session.call("list_namespaces") == {"namespaces": [own_namespace], "default": own_namespace}
 
 
-def test_recall_names_the_claim_that_a_weaker_text_may_contradict(session, web, committed, agent_of, place):
+def test_recall_names_the_claim_that_a_weaker_text_may_contradict(session, web, committed, agent_of, own_namespace):
     model = over_http(web, agent_of(committed, owner="model", ceiling="inference").key)
-    model.call("retain", content="For all of this my answer is $13.", namespace=place)
+    model.call("retain", content="For all of this my answer is $13.", namespace=own_namespace)
     claim = {"subject": "user", "predicate": "budget", "value": "$750"}
     session.call("retain", content="My budget for this is $750.", claim=claim, source="tool_output")
     hits = {hit["content"]: hit for hit in session.call("recall", query="What is the user's budget?")["results"]}
@@ -84,9 +84,9 @@ def test_a_contradiction_waits_and_is_listed(session):
     assert session.call("list_claims", subject="user", known_at=early)["claims"] == []
 
 
-def test_votes_and_the_archive(session, web, committed, agent_of, place):
+def test_votes_and_the_archive(session, web, committed, agent_of, own_namespace):
     kept = session.call("retain", content=HERON)["id"]
-    bob = agent_of(committed, owner="bob", namespaces=[place], requests_per_minute=0)
+    bob = agent_of(committed, owner="bob", namespaces=[own_namespace], requests_per_minute=0)
     team = over_http(web, bob.key)
     assert team.call("reinforce", id=kept)["reinforcements"] == 1
     assert team.call("corroborate", id=kept, source_id="a walk")["corroboration"] == 2
@@ -127,16 +127,16 @@ def test_what_the_api_refuses_is_refused_in_its_words(session, rows, arguments, 
     assert rows() == {}
 
 
-def test_without_a_namespace_the_only_one_of_the_key_is_meant(web, committed, agent_of, place):
-    narrow = over_http(web, agent_of(committed, namespaces=[place]).key)
-    assert narrow.call("retain", content=HERON)["namespace"] == place
+def test_without_a_namespace_the_only_one_of_the_key_is_meant(web, committed, agent_of, own_namespace):
+    narrow = over_http(web, agent_of(committed, namespaces=[own_namespace]).key)
+    assert narrow.call("retain", content=HERON)["namespace"] == own_namespace
     wide = over_http(web, agent_of(committed).key)
     with pytest.raises(Refused, match=rf"Name one as project:agent; this key covers {committed.name}:\*"):
         wide.call("retain", content="Something else.")
 
 
-def test_a_key_that_only_reads_can_not_write(web, committed, agent_of, place, rows):
-    reader = over_http(web, agent_of(committed, namespaces=[place], verbs=["read"]).key)
+def test_a_key_that_only_reads_can_not_write(web, committed, agent_of, own_namespace, rows):
+    reader = over_http(web, agent_of(committed, namespaces=[own_namespace], verbs=["read"]).key)
     assert reader.call("recall", query="heron")["results"] == []
     with pytest.raises(Refused, match="not_permitted: this needs the verb write"):
         reader.call("retain", content=HERON)
@@ -154,7 +154,7 @@ def test_another_project_sees_nothing(session, web, service, agent_of, neighbour
     assert session.call("read_memory", id=kept)["status"] == "active"
 
 
-def test_other_agents_memories_are_found_by_those_who_may_and_ask(web, session, committed, agent_of, place):
+def test_other_agents_memories_are_found_by_those_who_may_and_ask(web, session, committed, agent_of, own_namespace):
     other = f"{committed.name}:other"
     session.call("retain", content=HERON, namespace=other)
     question = {"query": "Where does the heron nest?"}
@@ -164,7 +164,7 @@ def test_other_agents_memories_are_found_by_those_who_may_and_ask(web, session, 
         with pytest.raises(Refused, match="not_permitted: project_wide"):
             session.call(tool, **question, project_wide=True)
     wide = agent_of(committed, may_read_wide=True, requests_per_minute=0)
-    wide = over_http(web, wide.key, **{"X-NovaMem-Namespace": place})
+    wide = over_http(web, wide.key, **{"X-NovaMem-Namespace": own_namespace})
     assert [hit["content"] for hit in wide.call("recall", **question, project_wide=True)["results"]] == [HERON]
     assert HERON in wide.call("context", **question, project_wide=True)["prompt_prefix"]
     assert wide.call("recall", **question)["results"] == []

@@ -65,18 +65,18 @@ def test_graphs_of_two_users_are_apart(session):
     assert session.call("open_nodes", names=["Ada"], user=ZOE)["entities"] == [ada]
 
 
-def test_a_connection_names_the_user_of_calls_that_name_none(web, alice, place, session, scopes):
-    mine = over_http(web, alice.key, **{"X-NovaMem-Namespace": place, "X-NovaMem-User": "zo%C3%AB%2F1%3A%2A"})
+def test_a_connection_names_the_user_of_calls_that_name_none(web, alice, own_namespace, session, scopes):
+    mine = over_http(web, alice.key, **{"X-NovaMem-Namespace": own_namespace, "X-NovaMem-User": "zo%C3%AB%2F1%3A%2A"})
     mine.call("retain", content=ALLERGY)
     mine.call("retain", content="I keep two geese.", user="ben")
     assert set(scopes()) == {(ZOE, ALLERGY), ("ben", "I keep two geese.")}
     assert session.call("recall", query="allergic to what?", user=ZOE)["results"][0]["content"] == ALLERGY
 
 
-def test_a_process_is_told_the_user_by_its_environment(web_environment, alice, place, scopes):
+def test_a_process_is_told_the_user_by_its_environment(web_environment, alice, own_namespace, scopes):
     @asynccontextmanager
     async def connect():
-        more = {"NOVAMEM_KEY": alice.key, "NOVAMEM_NAMESPACE": place, "NOVAMEM_USER": ZOE}
+        more = {"NOVAMEM_KEY": alice.key, "NOVAMEM_NAMESPACE": own_namespace, "NOVAMEM_USER": ZOE}
         environment = {**web_environment, **more}
         server = StdioServerParameters(command=sys.executable, args=["manage.py", "mcp"], env=environment, cwd=".")
         async with Client(server) as client:
@@ -86,9 +86,9 @@ def test_a_process_is_told_the_user_by_its_environment(web_environment, alice, p
     assert set(scopes()) == {(ZOE, ALLERGY)}
 
 
-def test_a_key_that_requires_users_is_refused_without_one(web, committed, agent_of, place, scopes):
+def test_a_key_that_requires_users_is_refused_without_one(web, committed, agent_of, own_namespace, scopes):
     key = agent_of(committed, users="required", requests_per_minute=0).key
-    strict = over_http(web, key, **{"X-NovaMem-Namespace": place})
+    strict = over_http(web, key, **{"X-NovaMem-Namespace": own_namespace})
     for tool, given in {
         "retain": {"content": ALLERGY},
         "recall": {"query": "allergic?"},
@@ -111,8 +111,10 @@ def test_a_key_that_requires_users_is_refused_without_one(web, committed, agent_
         ({"user_patterns": ["team-*"]}, "ben", "not_found"),
     ],
 )
-def test_a_user_that_is_none_or_not_the_keys_is_refused(web, committed, agent_of, place, scopes, wish, user, code):
+def test_a_user_that_is_none_or_not_the_keys_is_refused(
+    web, committed, agent_of, own_namespace, scopes, wish, user, code
+):
     key = agent_of(committed, requests_per_minute=0, **wish).key
     with pytest.raises(Refused, match=f": {code}: "):
-        over_http(web, key, **{"X-NovaMem-Namespace": place}).call("retain", content=ALLERGY, user=user)
+        over_http(web, key, **{"X-NovaMem-Namespace": own_namespace}).call("retain", content=ALLERGY, user=user)
     assert scopes() == {}

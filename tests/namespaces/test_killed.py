@@ -19,7 +19,7 @@ MERGING = [f"merge.{name}" for name in ("forgotten", "carried", "replaying", "br
 
 
 @pytest.fixture
-def tell(service, committed):
+def store_memory(service, committed):
     """Stores a memory in a namespace of the committed project."""
 
     def store(place, content, **more):
@@ -59,9 +59,9 @@ def begin(service, kind, place, **options):
     return jobs.start(service, **wish, now=timezone.now(), wake_up=False)
 
 
-def test_a_fork_is_whole_or_not_at_all(service, committed, tell, place_of, look, worker):
-    tell("main", "Ada is six.", claim=ClaimDraft("Ada", "age", "6"))
-    tell("main", "The heron nests.")
+def test_a_fork_is_whole_or_not_at_all(service, committed, store_memory, place_of, look, worker):
+    store_memory("main", "Ada is six.", claim=ClaimDraft("Ada", "age", "6"))
+    store_memory("main", "The heron nests.")
     for number, name in enumerate([*FORKING, "forked", "fork.committed"]):
         side = f"side{number}"
         operation = begin(service, "fork", place_of("main"), target=f"{committed.name}:{side}")
@@ -73,13 +73,13 @@ def test_a_fork_is_whole_or_not_at_all(service, committed, tell, place_of, look,
         assert left in (None, look(side))
 
 
-def test_a_merge_and_its_undo_are_whole_or_not_at_all(service, committed, tell, place_of, look, worker, now):
-    tell("main", "Ada is six.", claim=ClaimDraft("Ada", "age", "6"))
-    tell("main", "The heron nests.")
+def test_a_merge_and_its_undo_are_whole_or_not_at_all(service, committed, store_memory, place_of, look, worker, now):
+    store_memory("main", "Ada is six.", claim=ClaimDraft("Ada", "age", "6"))
+    store_memory("main", "The heron nests.")
     fork = begin(service, "fork", place_of("main"), target=f"{committed.name}:side")
     assert jobs.run(service, fork.id).state == "succeeded"
-    tell("side", "Ada is seven.", claim=ClaimDraft("Ada", "age", "7"))
-    tell("side", "Otters swim.")
+    store_memory("side", "Ada is seven.", claim=ClaimDraft("Ada", "age", "7"))
+    store_memory("side", "Otters swim.")
     former, afters = look("main", dated=False), set()
     for name in [*MERGING, "merge.committed"]:
         before = look("main")
@@ -100,9 +100,9 @@ def test_a_merge_and_its_undo_are_whole_or_not_at_all(service, committed, tell, 
     assert len(afters) == len([*MERGING, "merge.committed"])  # each supersedes at its own time
 
 
-def test_deleting_goes_on_after_a_kill(service, tell, place_of, look, worker):
+def test_deleting_goes_on_after_a_kill(service, store_memory, place_of, look, worker):
     for n in range(3):
-        tell("main", f"Memory {n}.")
+        store_memory("main", f"Memory {n}.")
     operation = begin(service, "delete", None, namespace=place_of("main").name)
     assert worker(operation, failpoint="branches.deleting") == -signal.SIGKILL
     assert look("main") is not None

@@ -389,7 +389,7 @@ def test_a_merge_bound_to_its_preview_merges_what_was_shown(begun, merge, store,
 
 
 def test_several_claims_are_forked_and_merged_each_by_itself(store, alice, bob, fork, merge, undo, belief, principal):
-    def told(place):
+    def claims_in(place):
         with access.enter(principal, why="test"):
             mine = Claim.objects.within(principal.project_id).filter(namespace__name=place)
             return sorted(mine.values_list("value", "status"))
@@ -400,7 +400,7 @@ def test_several_claims_are_forked_and_merged_each_by_itself(store, alice, bob, 
     store(MAIN, "Ada is six.", **user, claim=ClaimDraft("Ada", "age", "6"))
     store(MAIN, "Ada is seven and has Rex.", **tool, claims=two)
     fork()
-    assert told(SIDE) == told(MAIN) == [("6", "active"), ("7", "quarantined"), ("Rex", "active")]
+    assert claims_in(SIDE) == claims_in(MAIN) == [("6", "active"), ("7", "quarantined"), ("Rex", "active")]
     before = belief()
     more = [ClaimDraft("Ada", "cat name", "Tom"), ClaimDraft("Ada", "dog name", "Max")]
     store(SIDE, "Ada has Tom and Max.", **user, claims=more)
@@ -408,7 +408,7 @@ def test_several_claims_are_forked_and_merged_each_by_itself(store, alice, bob, 
     between = belief()
     done = merge()
     assert done.state == "succeeded", done.error
-    assert ("Rex", "superseded") in told(MAIN)
-    assert ("Max", "active") in told(MAIN)
+    assert ("Rex", "superseded") in claims_in(MAIN)
+    assert ("Max", "active") in claims_in(MAIN)
     assert undo(done).state == "succeeded"
     assert belief() == between != before

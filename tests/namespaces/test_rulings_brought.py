@@ -18,7 +18,7 @@ def carol(project, agent_of):
 
 
 @pytest.fixture
-def say(alice, agent_of, project):
+def claim_code(alice, agent_of, project):
     """Claims the code of the door, as the user or as a document; what became of it."""
     agents = {"user_explicit": alice, "document": agent_of(project, owner="doc", ceiling="document")}
 
@@ -33,14 +33,14 @@ def say(alice, agent_of, project):
 
 
 @pytest.fixture
-def rejected(say, carol, fork):
+def rejected(claim_code, carol, fork):
     """In the branch 99Z was ruled out, for everybody and for Ann."""
     for user in PLACES:
-        say("11A", user, source="user_explicit")
+        claim_code("11A", user, source="user_explicit")
     fork()
     for user in PLACES:
         asked = {"user": user} if user else {}
-        (conflict,) = say("99Z", user, namespace=SIDE)["pending_conflicts"]
+        (conflict,) = claim_code("99Z", user, namespace=SIDE)["pending_conflicts"]
         path = f"/api/v1/conflicts/{conflict['id']}"
         body = {"action": "reject", "revision": carol.client.get(path, asked).json()["revision"], **asked}
         assert carol.client.post(f"{path}/resolve", body, format="json").status_code == 200
@@ -53,7 +53,7 @@ def listed(agent, **query):
 
 
 @pytest.mark.parametrize("branch_is_gone", [False, True])
-def test_undone_with_the_merge(say, rejected, merge, undo, principal, place_of, carol, branch_is_gone):
+def test_undone_with_the_merge(claim_code, rejected, merge, undo, principal, place_of, carol, branch_is_gone):
     done = merge()
     assert set(listed(carol, namespace=MAIN, all_users=True)) == {(MAIN, None), (MAIN, "ann")}
     if branch_is_gone:
@@ -61,12 +61,12 @@ def test_undone_with_the_merge(say, rejected, merge, undo, principal, place_of, 
             Namespace.objects.filter(name__startswith=SIDE).delete()
     assert undo(done).state == "succeeded"
     assert listed(carol, namespace=MAIN, all_users=True) == []
-    assert [say("99Z", user)["status"] for user in PLACES] == ["quarantined", "quarantined"]
+    assert [claim_code("99Z", user)["status"] for user in PLACES] == ["quarantined", "quarantined"]
 
 
-def test_what_merges_bring_binds_in_the_scopes_until_then(say, rejected, merge):
+def test_what_merges_bring_binds_in_the_scopes_until_then(claim_code, rejected, merge):
     merge()
-    assert [say("99Z", user)["status"] for user in PLACES] == ["archived", "archived"]
+    assert [claim_code("99Z", user)["status"] for user in PLACES] == ["archived", "archived"]
 
 
 def test_listed_for_one_user_or_for_all(rejected, carol):

@@ -100,7 +100,7 @@ urlpatterns += [path("held", held), path("healthz", healthz), path("health", hea
 Event = dict[str, Any]
 
 
-def asked(place: str) -> Event:
+def scope_of(place: str) -> Event:
     """A request's scope."""
     told = {"type": "http", "method": "GET", "http_version": "1.1", "query_string": b""}
     return {**told, "path": place, "headers": [(b"host", b"testserver")]}
@@ -115,7 +115,7 @@ async def exchanged(
     async def send(event: Event) -> None:
         events.append(event)
 
-    await pages(asked(place), receive, send)
+    await pages(scope_of(place), receive, send)
     return events
 
 

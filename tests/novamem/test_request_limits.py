@@ -40,7 +40,9 @@ urlpatterns = [path("size", size), path("v1/<path:rest>", size), path("api/v1/<p
 
 
 @pytest.fixture(params=[lambda: Pages(threads=1), Bounded], ids=["pages", "streams"])
-def place(request: Any, settings: Any, committed: Any, door: Any, monkeypatch: pytest.MonkeyPatch) -> tuple[str, int]:
+def listening(
+    request: Any, settings: Any, committed: Any, door: Any, monkeypatch: pytest.MonkeyPatch
+) -> tuple[str, int]:
     """Where either kind of handler listens."""
     settings.ROOT_URLCONF = __name__
     monkeypatch.setattr(request_limits, "LINGER", 0.5)
@@ -111,9 +113,9 @@ def test_another_body_under_the_key_is_refused_whatever_its_framing(admin: httpx
     assert told[1].json()["code"] == "idempotency_mismatch"
 
 
-def test_a_body_without_length_is_whole(place: tuple[str, int]) -> None:
+def test_a_body_without_length_is_whole(listening: tuple[str, int]) -> None:
     data = [b"a" * MEGABYTE] * 5  # more than stays in memory
-    with socket.create_connection(place) as raw:
+    with socket.create_connection(listening) as raw:
         raw.sendall(head("/size", CHUNKED, "Connection: close"))
         for piece in data:
             raw.sendall(chunk(piece))
@@ -121,14 +123,14 @@ def test_a_body_without_length_is_whole(place: tuple[str, int]) -> None:
         assert answered(raw).text == str(5 * MEGABYTE)
 
 
-def test_a_length_that_is_too_large_is_refused_before_anything_is_read(place: tuple[str, int]) -> None:
-    with socket.create_connection(place) as raw:
+def test_a_length_that_is_too_large_is_refused_before_anything_is_read(listening: tuple[str, int]) -> None:
+    with socket.create_connection(listening) as raw:
         raw.sendall(head("/size", f"Content-Length: {LIMIT + request_limits.LITTLE + 1}", "Expect: 100-continue"))
         assert problem_of(answered(raw)) == (413, "too_large")
 
 
-def test_a_body_that_grows_too_large_is_refused(place: tuple[str, int]) -> None:
-    with override_settings(DATA_UPLOAD_MAX_MEMORY_SIZE=MEGABYTE), socket.create_connection(place) as raw:
+def test_a_body_that_grows_too_large_is_refused(listening: tuple[str, int]) -> None:
+    with override_settings(DATA_UPLOAD_MAX_MEMORY_SIZE=MEGABYTE), socket.create_connection(listening) as raw:
         raw.sendall(head("/size", CHUNKED) + chunk(b"a" * (MEGABYTE + request_limits.LITTLE)))
         time.sleep(0.2)  # all of that is allowed
         raw.sendall(chunk(b"a"))
@@ -144,17 +146,17 @@ def test_files_may_be_larger() -> None:
     assert {request_limits.limit_of(place) for place in ("/", "/v1/chat/completions", "/api/v1/search")} == {LIMIT}
 
 
-def test_the_proxy_refuses_in_openais_words(place: tuple[str, int]) -> None:
-    with socket.create_connection(place) as raw:
+def test_the_proxy_refuses_in_openais_words(listening: tuple[str, int]) -> None:
+    with socket.create_connection(listening) as raw:
         raw.sendall(head("/v1/chat/completions", f"Content-Length: {2 * LIMIT}"))
         answer = answered(raw)
     assert (answer.status_code, answer.json()["error"]["code"]) == (413, "too_large")
     assert answer.headers["X-Request-Id"]
 
 
-def test_who_falls_silent_is_refused(place: tuple[str, int], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_falls_silent_is_refused(listening: tuple[str, int], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(request_limits, "SILENCE", 0.4)
-    with socket.create_connection(place) as raw:
+    with socket.create_connection(listening) as raw:
         raw.sendall(head("/size", "Content-Length: 4"))
         for _ in range(3):
             time.sleep(0.2)
@@ -162,9 +164,9 @@ def test_who_falls_silent_is_refused(place: tuple[str, int], monkeypatch: pytest
         assert problem_of(answered(raw)) == (408, "too_slow")
 
 
-def test_who_drips_is_refused(place: tuple[str, int], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_drips_is_refused(listening: tuple[str, int], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(request_limits, "SILENCE", 0.6)
-    with socket.create_connection(place) as raw:
+    with socket.create_connection(listening) as raw:
         raw.sendall(head("/size", "Content-Length: 1000"))
         with suppress(ConnectionError):
             for _ in range(40):
@@ -254,17 +256,17 @@ def spools(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return made
 
 
-def test_a_full_disk_is_told(place: tuple[str, int], spools: list[Any]) -> None:
-    with small_disk(), socket.create_connection(place) as raw:
+def test_a_full_disk_is_told(listening: tuple[str, int], spools: list[Any]) -> None:
+    with small_disk(), socket.create_connection(listening) as raw:
         raw.sendall(head("/size", f"Content-Length: {4 * MEGABYTE}"))
         raw.sendall(b"a" * 3 * MEGABYTE)
         assert problem_of(answered(raw)) == (507, "no_space")
     assert [spool.closed for spool in spools] == [True]
 
 
-def test_the_event_loop_does_not_write_to_the_disk(place: tuple[str, int], spools: list[Any]) -> None:
+def test_the_event_loop_does_not_write_to_the_disk(listening: tuple[str, int], spools: list[Any]) -> None:
     for megabytes in (1, 4):
-        with socket.create_connection(place) as raw:
+        with socket.create_connection(listening) as raw:
             raw.sendall(head("/size", f"Content-Length: {megabytes * MEGABYTE}", "Connection: close"))
             raw.sendall(b"a" * megabytes * MEGABYTE)
             assert answered(raw).text == str(megabytes * MEGABYTE)

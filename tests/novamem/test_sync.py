@@ -23,7 +23,7 @@ pytestmark = pytest.mark.long
 
 
 @pytest.fixture
-def tell(service, committed):
+def store_memory(service, committed):
     """Stores a memory."""
 
     def keep(content, **more):
@@ -56,11 +56,11 @@ def key_there(python, data_dir, committed):
 
 
 def test_a_project_is_pushed_to_another_instance(
-    serve, storage, committed, service, tell, key_there, capsys, monkeypatch
+    serve, storage, committed, service, store_memory, key_there, capsys, monkeypatch
 ):
     monkeypatch.setenv("TRUSTED_SIGNERS", audit.fingerprint())
-    first = tell("The heron nests by the mill.", source="tool_output", extra={"n": 1.5})
-    gone = tell("This is to be forgotten.")
+    first = store_memory("The heron nests by the mill.", source="tool_output", extra={"n": 1.5})
+    gone = store_memory("This is to be forgotten.")
     with serve() as there:
         key = key_there()
         headers = {"Authorization": f"Bearer {key}"}
@@ -81,7 +81,7 @@ def test_a_project_is_pushed_to_another_instance(
         assert row["created_at"] == first.created_at.isoformat().replace("+00:00", "Z")
 
         erasure.forget(service, gone.id, now=timezone.now())
-        second = tell("Otters sleep a lot.")
+        second = store_memory("Otters sleep a lot.")
         told = sync()
         assert (told["insert"], told["unchanged"], told["forgotten"]) == (1, 1, 1)
         assert held().keys() == {str(first.id), str(second.id)}

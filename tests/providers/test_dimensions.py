@@ -11,7 +11,7 @@ from memories.models import Embedding, EmbeddingModel
 
 
 @pytest.fixture
-def place(principal, store):
+def store_vector(principal, store):
     """Stores a vector of any length under a model, in the row that takes most room."""
     fragment = store("acme:main", "The heron nests behind the old mill.")
 
@@ -33,19 +33,19 @@ def model_of(dim):
 
 
 @pytest.mark.parametrize("dim", [1, 2, 384, 1024, 1536, 3072, 4000])
-def test_any_number_of_dimensions_fits(place, dim):
-    assert len(place(model_of(dim), dim).vector) == dim
+def test_any_number_of_dimensions_fits(store_vector, dim):
+    assert len(store_vector(model_of(dim), dim).vector) == dim
 
 
 @pytest.mark.parametrize(("dim", "given"), [(384, 383), (384, 385), (1, 2), (4000, 384)])
-def test_another_number_than_the_model_s_is_refused(place, dim, given):
+def test_another_number_than_the_model_s_is_refused(store_vector, dim, given):
     with pytest.raises(IntegrityError, match="memories_embedding_model_id_fk"):
-        place(model_of(dim), given)
+        store_vector(model_of(dim), given)
 
 
-def test_a_model_with_vectors_keeps_its_dimensions(place):
+def test_a_model_with_vectors_keeps_its_dimensions(store_vector):
     model = model_of(384)
-    place(model, 384)
+    store_vector(model, 384)
     with pytest.raises(IntegrityError), transaction.atomic():
         EmbeddingModel.objects.filter(id=model.id).update(dim=512)
     with pytest.raises(IntegrityError), transaction.atomic():

@@ -152,17 +152,17 @@ def test_a_wrong_wish_is_named_and_goes_nowhere(name, value, code, send, upstrea
 
 
 def test_chats_without_memory_say_why(send, upstream, issue, main):
-    def told(**headers):
+    def memory_header(**headers):
         answer = send(chat(), **headers)
         assert (answer.status_code, answer.headers["X-NovaMem-Injected"]) == (200, "0")
         return answer.headers["X-NovaMem-Memory"]
 
     writer = f"Bearer {issue(verbs=['write'])}"
-    assert told(**{"X-NovaMem-Namespace": None}) == "none; reason=no_namespace"
-    assert told(X_NovaMem_Mode="off") == "none; reason=off"
-    assert told(X_NovaMem_Mode="capture") == "none; reason=capture_only"
-    assert told(Authorization=writer) == "none; reason=not_permitted"
-    assert told() == "none; reason=nothing_found"
+    assert memory_header(**{"X-NovaMem-Namespace": None}) == "none; reason=no_namespace"
+    assert memory_header(X_NovaMem_Mode="off") == "none; reason=off"
+    assert memory_header(X_NovaMem_Mode="capture") == "none; reason=capture_only"
+    assert memory_header(Authorization=writer) == "none; reason=not_permitted"
+    assert memory_header() == "none; reason=nothing_found"
     nobody = send({"model": "fake", "messages": [{"role": "system", "content": "Begin."}]})
     assert nobody.headers["X-NovaMem-Memory"] == "none; reason=no_question"
 

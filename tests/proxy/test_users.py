@@ -24,7 +24,7 @@ def patient(monkeypatch):
 
 
 @pytest.fixture(params=WAYS)
-def say(request, client, captured, memories):
+def chat_turn(request, client, captured, memories):
     """A user says something through the real client; the answer, once a worker made memories of it."""
 
     def speak(user, text):
@@ -42,21 +42,21 @@ def kept(memories, user):
     return {row.content: row.status for row in memories() if row.namespace.user == user}
 
 
-def test_what_one_user_says_supersedes_nothing_of_another(say, upstream, memories):
+def test_what_one_user_says_supersedes_nothing_of_another(chat_turn, upstream, memories):
     upstream.reply = "Okay."
-    say(ALICE, "I live in Lisbon.")
-    say(BOB, "I live in Oslo.")
+    chat_turn(ALICE, "I live in Lisbon.")
+    chat_turn(BOB, "I live in Oslo.")
     assert kept(memories, ALICE) == {"I live in Lisbon.": "active"}
     assert kept(memories, BOB) == {"I live in Oslo.": "active"}
 
 
-def test_what_one_user_says_stands_in_no_prompt_of_another_who_may_say_the_same(say, upstream, memories):
+def test_what_one_user_says_stands_in_no_prompt_of_another_who_may_say_the_same(chat_turn, upstream, memories):
     upstream.reply = "Okay."
-    say(ALICE, ALLERGY)
-    assert say(BOB, ALLERGY).headers["X-NovaMem-Injected"] == "0"
+    chat_turn(ALICE, ALLERGY)
+    assert chat_turn(BOB, ALLERGY).headers["X-NovaMem-Injected"] == "0"
     assert injected(upstream) == []
     assert kept(memories, ALICE) == kept(memories, BOB) == {ALLERGY: "active"}
-    assert say(ALICE, "Am I allergic to peanuts?").headers["X-NovaMem-Injected"] == "1"
+    assert chat_turn(ALICE, "Am I allergic to peanuts?").headers["X-NovaMem-Injected"] == "1"
     assert injected(upstream) == [ALLERGY]
 
 

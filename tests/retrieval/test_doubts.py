@@ -13,7 +13,7 @@ FAR = "Herons and storks cost the mill $13, I hear."
 
 
 @pytest.fixture
-def told(user, writer):
+def hits_by_text(user, writer):
     """Stores texts of a weaker owner beside the user's claim, and returns the hits of a question by their text."""
 
     def ask(*contents, query="What is the user's budget?", **more):
@@ -24,8 +24,8 @@ def told(user, writer):
     return ask
 
 
-def test_a_text_near_a_claim_with_a_value_of_its_kind_names_what_is_on_record(told):
-    truth, hits = told(NEAR)
+def test_a_text_near_a_claim_with_a_value_of_its_kind_names_what_is_on_record(hits_by_text):
+    truth, hits = hits_by_text(NEAR)
     assert hits[NEAR]["contradicts"] is None
     assert hits[NEAR]["on_record"] == {
         "fragment_id": truth,
@@ -36,8 +36,8 @@ def test_a_text_near_a_claim_with_a_value_of_its_kind_names_what_is_on_record(to
     }
 
 
-def test_a_text_in_doubt_when_its_key_is_asked_for_stands_below_the_claim(told):
-    truth, hits = told(NEAR, importance=1.0)
+def test_a_text_in_doubt_when_its_key_is_asked_for_stands_below_the_claim(hits_by_text):
+    truth, hits = hits_by_text(NEAR, importance=1.0)
     assert [hit["id"] for hit in hits.values()][0] == truth
     assert list(hits)[1] == NEAR
 
@@ -50,26 +50,28 @@ def test_a_text_in_doubt_when_its_key_is_asked_for_stands_below_the_claim(told):
         "For all of this is my answer $13?",
     ],
 )
-def test_a_text_that_is_far_or_agrees_or_asks_names_nothing(told, text):
-    _, hits = told(text)
+def test_a_text_that_is_far_or_agrees_or_asks_names_nothing(hits_by_text, text):
+    _, hits = hits_by_text(text)
     assert (hits[text]["contradicts"], hits[text]["on_record"]) == (None, None)
 
 
 @pytest.mark.parametrize("text", ["For all of this my answer is simple.", "For all of this my sister's answer is $13."])
-def test_any_other_near_text_names_what_is_on_record_where_that_is_asked_for(told, text):
-    _, hits = told(text)
+def test_any_other_near_text_names_what_is_on_record_where_that_is_asked_for(hits_by_text, text):
+    _, hits = hits_by_text(text)
     assert (hits[text]["contradicts"], hits[text]["on_record"]["value"]) == (None, "$750")
 
 
-def test_a_text_in_doubt_when_another_thing_is_asked_has_to_be_nearer(told):
-    _, hits = told("For all of this my answer to the herons at the mill is $13.", NEAR, query="Is this an answer?")
+def test_a_text_in_doubt_when_another_thing_is_asked_has_to_be_nearer(hits_by_text):
+    _, hits = hits_by_text(
+        "For all of this my answer to the herons at the mill is $13.", NEAR, query="Is this an answer?"
+    )
     assert hits[NEAR]["on_record"]["value"] == "$750"
     assert hits["For all of this my answer to the herons at the mill is $13."]["on_record"] is None
 
 
-def test_a_contradiction_names_what_it_contradicts_only(told):
+def test_a_contradiction_names_what_it_contradicts_only(hits_by_text):
     lie = "The user's budget is $13."
-    truth, hits = told(lie)
+    truth, hits = hits_by_text(lie)
     assert hits[lie]["contradicts"]["fragment_id"] == truth
     assert hits[lie]["on_record"] is None
 

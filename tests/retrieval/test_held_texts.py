@@ -16,7 +16,7 @@ def weak(project, agent_of):
 
 
 @pytest.fixture
-def say():
+def store_memory():
     """Stores a memory by an agent."""
 
     def post(by, content, *, source="inference", **more):
@@ -32,13 +32,13 @@ def say():
 def hits(weak):
     """What a question finds, best first."""
 
-    def asked(query, **more):
+    def results_of(query, **more):
         body = {"namespace": NAMESPACE, "query": query, **more}
         answer = weak.client.post(f"{URL}/search", body, format="json")
         assert answer.status_code == 200, answer.json()
         return answer.json()["results"]
 
-    return asked
+    return results_of
 
 
 @pytest.mark.parametrize("form", ["0000-1-1", "/1/1/0000"])
@@ -46,18 +46,22 @@ def test_a_weekday_when_the_other_date_is_of_the_year_nought_is_another(form):
     assert same_date("friday", form) is False
 
 
-def test_a_weak_text_of_the_year_nought_when_a_weekday_is_claimed_stops_no_search(alice, weak, say, hits):
-    say(weak, "My deadline is 0000-01-01.")
+def test_a_weak_text_of_the_year_nought_when_a_weekday_is_claimed_stops_no_search(alice, weak, store_memory, hits):
+    store_memory(weak, "My deadline is 0000-01-01.")
     claim = {"subject": "user", "predicate": "deadline", "value": "Friday"}
-    said = say(alice, "My deadline is Friday.", source="user_explicit", claim=claim)
+    said = store_memory(alice, "My deadline is Friday.", source="user_explicit", claim=claim)
     assert said["id"] in [hit["id"] for hit in hits("When is my deadline?")]
 
 
 @pytest.mark.parametrize("subject", ["trip", "proj_alpha", "Ann's trip", "q3", "room 4b", "O'Brien"])
-def test_a_weaker_text_when_the_subject_is_no_plain_word_stands_not_above_the_claim(subject, alice, weak, say, hits):
+def test_a_weaker_text_when_the_subject_is_no_plain_word_stands_not_above_the_claim(
+    subject, alice, weak, store_memory, hits
+):
     claim = {"subject": subject, "predicate": "budget", "value": "$750"}
-    said = say(alice, "Finance and I agreed that we may spend $750 there.", source="user_explicit", claim=claim)
-    told = say(weak, f"We have a budget of $350 for {subject} now.")
+    said = store_memory(
+        alice, "Finance and I agreed that we may spend $750 there.", source="user_explicit", claim=claim
+    )
+    told = store_memory(weak, f"We have a budget of $350 for {subject} now.")
     found = hits(f"What is the budget for {subject}?")
     order = [hit["id"] for hit in found]
     assert said["id"] in order
@@ -67,24 +71,24 @@ def test_a_weaker_text_when_the_subject_is_no_plain_word_stands_not_above_the_cl
             assert hit["contradicts"] or hit["on_record"]
 
 
-def test_a_weaker_text_when_its_value_is_only_claimed_by_a_weaker_claim_is_labelled(alice, weak, say, hits):
+def test_a_weaker_text_when_its_value_is_only_claimed_by_a_weaker_claim_is_labelled(alice, weak, store_memory, hits):
     claim = {"subject": "regatta", "predicate": "budget", "value": "$750"}
-    say(alice, "The regatta budget is $750.", source="user_explicit", claim=claim)
-    say(weak, "Noted.", claim={**claim, "value": "$900"}, user="eve")
-    told = say(weak, "We agreed on $900 as the regatta budget.", user="eve")
+    store_memory(alice, "The regatta budget is $750.", source="user_explicit", claim=claim)
+    store_memory(weak, "Noted.", claim={**claim, "value": "$900"}, user="eve")
+    told = store_memory(weak, "We agreed on $900 as the regatta budget.", user="eve")
     (hit,) = [hit for hit in hits("What is the regatta budget?", user="eve") if hit["id"] == told["id"]]
     assert hit["contradicts"]
 
 
 @pytest.mark.parametrize("predicate", ["q3 budget", "s3 bucket", "node.js version", "k8s_cluster"])
 def test_a_weaker_text_when_the_predicate_is_no_plain_word_stands_not_above_the_claim(
-    predicate, alice, weak, say, hits
+    predicate, alice, weak, store_memory, hits
 ):
-    said = say(alice, "That one is 17.", source="user_explicit", claim={
+    said = store_memory(alice, "That one is 17.", source="user_explicit", claim={
         "subject": "harbour", "predicate": predicate, "value": "17",
     })  # fmt: skip
     name = predicate.replace("_", " ")
-    told = say(weak, f"The {name} of the harbour is 99.")
+    told = store_memory(weak, f"The {name} of the harbour is 99.")
     found = {hit["id"]: place for place, hit in enumerate(hits(f"What is the {name} of the harbour?"))}
     assert found[said["id"]] < found.get(told["id"], 99)
 
@@ -109,14 +113,14 @@ def test_a_weekday_when_the_other_date_reads_only_one_way_or_is_none_is_compared
     assert same_date("friday", date) in (True, False)
 
 
-def test_a_date_with_the_day_first_when_a_weekday_stands_is_stored(alice, say):
+def test_a_date_with_the_day_first_when_a_weekday_stands_is_stored(alice, store_memory):
     claim = {"subject": "user", "predicate": "deadline", "value": "Friday"}
-    say(alice, "My deadline is Friday.", source="tool_output", claim=claim)
-    say(alice, "My deadline is 25/12/2026.", source="tool_output")
+    store_memory(alice, "My deadline is Friday.", source="tool_output", claim=claim)
+    store_memory(alice, "My deadline is 25/12/2026.", source="tool_output")
 
 
-def test_a_weak_text_of_a_number_beyond_all_counting_stops_no_search(alice, weak, say, hits):
-    say(weak, "The trip budget is " + "hundred " * 160 + "dollars.")
+def test_a_weak_text_of_a_number_beyond_all_counting_stops_no_search(alice, weak, store_memory, hits):
+    store_memory(weak, "The trip budget is " + "hundred " * 160 + "dollars.")
     claim = {"subject": "trip", "predicate": "budget", "value": "$750"}
-    said = say(alice, "The trip budget is $750.", source="user_explicit", claim=claim)
+    said = store_memory(alice, "The trip budget is $750.", source="user_explicit", claim=claim)
     assert said["id"] in [hit["id"] for hit in hits("What is the trip budget?")]

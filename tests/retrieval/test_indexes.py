@@ -179,15 +179,15 @@ def test_vectors_of_others_change_neither_results_nor_order(ground, small):
     maintain_indexes(ground)
     refresh_statistics(ground, now=timezone.now())
 
-    def asked():
+    def hits_found():
         with access.enter(ground, why="test"):
             (main,) = spaces(ground, "main")
             dense, _ = nearest([main], wanted(axis(0)), indexed={main.id: MANY})
             return list(dense.items()), list(keyword_hits([main], wanted(None)).items())
 
-    before = asked()
+    before = hits_found()
     fill(ground, "other", near(axis(0), 3000, seed=5, spread=0.01))
-    assert asked() == before
+    assert hits_found() == before
     with access.enter(ground, why="test"):
         question = Question("heron", [f"{ground.project}:main"], project_wide=False)
     assert len(find(ground, question, now=timezone.now()).hits) == 10

@@ -36,7 +36,7 @@ def reranker(monkeypatch, settings):
 
 
 @pytest.fixture
-def said(store):
+def store_named(store):
     """By name: what is found."""
     return {
         "mill": store(MAIN, "The heron nests behind the old mill."),
@@ -60,44 +60,44 @@ def order(found):
     return [hit["id"] for hit in found["results"]]
 
 
-def test_none_is_asked_unless_one_is_bound(said, ask, monkeypatch):
+def test_none_is_asked_unless_one_is_bound(store_named, ask, monkeypatch):
     monkeypatch.setattr(rerankers.BoundReranker, "scores", lambda *_: pytest.fail("asked"))
     found = ask(explain=True)
     assert "rerank" not in found["took_ms"]
     assert {one["rerank"] for one in found["explanation"]["candidates"]} == {None}
 
 
-def test_its_scores_are_the_relevance(said, ask, settings, reranker):
+def test_its_scores_are_the_relevance(store_named, ask, settings, reranker):
     settings.RERANKER = ""
-    assert order(ask())[-1] == str(said["ferry"].id)
+    assert order(ask())[-1] == str(store_named["ferry"].id)
     settings.RERANKER = "fake"
     found = ask(explain=True)
-    assert order(found)[0] == str(said["ferry"].id)
+    assert order(found)[0] == str(store_named["ferry"].id)
     assert found["results"][0]["ranking_signals"]["relevance"] == 0.9
     ((query, texts),) = reranker.asked
     assert query == QUERY
-    assert sorted(texts) == sorted(row.content for row in said.values())
+    assert sorted(texts) == sorted(row.content for row in store_named.values())
     assert found["degraded"] == []
     told = {one["id"]: (one["rerank"], one["relevance"]) for one in found["explanation"]["candidates"]}
-    assert told[str(said["ferry"].id)] == (0.9, 0.9)
+    assert told[str(store_named["ferry"].id)] == (0.9, 0.9)
     took = found["took_ms"]
     assert took["rerank"] > 0
     assert took["total"] == pytest.approx(sum(took.values()) - took["total"], abs=0.01)
 
 
-def test_the_fake_that_ships(said, ask, settings):
+def test_the_fake_that_ships(store_named, ask, settings):
     settings.RERANKER = "fake"
     told = {one["id"]: one["rerank"] for one in ask("ferry Ystad", explain=True)["explanation"]["candidates"]}
-    assert told[str(said["ferry"].id)] == 1.0
+    assert told[str(store_named["ferry"].id)] == 1.0
 
 
-def test_it_reads_so_many_and_nothing_overtakes_what_it_read(said, ask, settings, reranker):
+def test_it_reads_so_many_and_nothing_overtakes_what_it_read(store_named, ask, settings, reranker):
     settings.RERANKER_DEPTH = 2
     found = ask(explain=True, rerank={"relevance": 1, "confidence": 0, "recency": 0, "importance": 0})
     assert [len(texts) for _, texts in reranker.asked] == [2]
-    assert order(found)[-1] == str(said["ferry"].id)
+    assert order(found)[-1] == str(store_named["ferry"].id)
     assert found["results"][-1]["score"] < 0.1
-    last = next(one for one in found["explanation"]["candidates"] if one["id"] == str(said["ferry"].id))
+    last = next(one for one in found["explanation"]["candidates"] if one["id"] == str(store_named["ferry"].id))
     assert last["rerank"] is None
 
 
@@ -107,7 +107,7 @@ def test_what_it_did_not_read_keeps_its_order_below():
     assert fusion.reranked({"a": 0.7}, {}) == {"a": 0.7}
 
 
-def test_a_failure_leaves_the_former_order(said, ask, settings, reranker):
+def test_a_failure_leaves_the_former_order(store_named, ask, settings, reranker):
     settings.RERANKER = ""
     former = ask()
     settings.RERANKER = "fake"
@@ -122,22 +122,22 @@ def test_a_failure_leaves_the_former_order(said, ask, settings, reranker):
 
 
 @pytest.mark.parametrize("more", [{"rerank": False}, {"profile": "hindsight"}, {"profile": "weighted"}, {"top_k": 0}])
-def test_who_has_no_use_for_it_does_not_wait_for_it(said, ask, reranker, more):
+def test_who_has_no_use_for_it_does_not_wait_for_it(store_named, ask, reranker, more):
     ask(**more)
     assert reranker.asked == []
 
 
-def test_no_transaction_is_open_meanwhile(said, ask, reranker):
+def test_no_transaction_is_open_meanwhile(store_named, ask, reranker):
     ask()
     ask(door="context")
     assert reranker.inside == [False, False]
 
 
-def test_a_context_is_reranked(said, ask, reranker):
-    assert ask(door="context")["included"][0] == str(said["ferry"].id)
+def test_a_context_is_reranked(store_named, ask, reranker):
+    assert ask(door="context")["included"][0] == str(store_named["ferry"].id)
 
 
-def test_what_has_nothing_to_do_with_the_question_is_not_sent(said, ask, reranker):
+def test_what_has_nothing_to_do_with_the_question_is_not_sent(store_named, ask, reranker):
     assert ask("thanks a lot", floor=0.9)["nothing_relevant"] is True
     assert reranker.asked == []
 
@@ -163,7 +163,7 @@ def test_a_weaker_text_that_it_loves_stands_below_the_claim(project, agent_of, a
     assert ask("What is the user's budget?", door="context")["included"][0] == truth
 
 
-def test_each_stage_is_counted_once(said, ask, reranker, monkeypatch):
+def test_each_stage_is_counted_once(store_named, ask, reranker, monkeypatch):
     counted = []
     monkeypatch.setattr(pipeline.TOOK, "labels", lambda stage: counted.append(stage) or Recorded())
     ask()

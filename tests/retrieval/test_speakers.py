@@ -10,7 +10,7 @@ from memories.ingest.layouts import Message
 TURNS = ("Melanie: I painted a kettle.", "Caroline: I saw two herons.", "Melanie: I sing.", "Caroline: I keep bees.")
 
 
-def say(principal, now, *turns, role="user"):
+def ingest_turns(principal, now, *turns, role="user"):
     said = [turn if isinstance(turn, tuple) else (role, turn) for turn in turns]
     messages = [Message(role, text, None, f"m{n}", "c", n, "message", None) for n, (role, text) in enumerate(said)]
     ingest.messages.ingest(principal, messages, namespace="acme:main", now=now)
@@ -20,34 +20,34 @@ def ask(principal, now, query, **more):
     return retrieval.find(principal, retrieval.Question(query, ["acme:main"], **more), now=now)
 
 
-def told(principal, now, query):
+def explanation_of(principal, now, query):
     return ask(principal, now, query, explain=True).explanation
 
 
 class TestPersons:
     def test_the_name_of_who_speaks_is_left_out_of_the_vector(self, principal, now):
-        say(principal, now, *TURNS)
+        ingest_turns(principal, now, *TURNS)
         named, plain = (
-            told(principal, now, "What bees does Caroline keep?"),
-            told(principal, now, "What bees does keep?"),
+            explanation_of(principal, now, "What bees does Caroline keep?"),
+            explanation_of(principal, now, "What bees does keep?"),
         )
         assert named["speakers"] == ["caroline"]
         cosines = [{row["id"]: row["cosine"] for row in found["candidates"]} for found in (named, plain)]
         assert cosines[0] == cosines[1]
 
     def test_a_person_who_is_spoken_of_stays_in_the_vector(self, principal, now):
-        say(principal, now, "I met Caroline, who keeps bees.", "The kettle is Caroline's.")
-        found = told(principal, now, "What bees does Caroline keep?")
+        ingest_turns(principal, now, "I met Caroline, who keeps bees.", "The kettle is Caroline's.")
+        found = explanation_of(principal, now, "What bees does Caroline keep?")
         assert found["speakers"] == []
-        plain = told(principal, now, "What bees does keep?")
+        plain = explanation_of(principal, now, "What bees does keep?")
         assert found["candidates"][0]["cosine"] > plain["candidates"][0]["cosine"]
 
     def test_a_name_in_a_text_that_is_no_turn_does_not_speak(self, principal, now, store):
         store("acme:main", "Caroline: keeps bees", source_type="manual")
-        assert told(principal, now, "What bees does Caroline keep?")["speakers"] == []
+        assert explanation_of(principal, now, "What bees does Caroline keep?")["speakers"] == []
 
     def test_it_takes_no_further_statement(self, principal, now):
-        say(principal, now, *TURNS)
+        ingest_turns(principal, now, *TURNS)
 
         def statements(query):
             with CaptureQueriesContext(connection) as queries:
@@ -59,7 +59,7 @@ class TestPersons:
 
 class TestUser:
     def test_who_asks_about_himself_finds_what_he_said_before_what_he_was_told(self, principal, now):
-        say(
+        ingest_turns(
             principal,
             now,
             ("user", "The bees moved to the orchard last week."),
@@ -72,7 +72,7 @@ class TestUser:
         assert abs(one.score - other.score) < 0.1
 
     def test_what_was_never_said_in_turns_stands_with_the_user_s_own(self, principal, now, store):
-        say(principal, now, ("user", "Herons nest here."), ("assistant", "Herons nest there."))
+        ingest_turns(principal, now, ("user", "Herons nest here."), ("assistant", "Herons nest there."))
         fact = store("acme:main", "My bees moved to the orchard.", source_type="manual")
         assert ask(principal, now, "Where did my bees move?").hits[0].fragment.id == fact.id
 
@@ -82,7 +82,7 @@ class TestPieces:
     def long_message(self, principal, now):
         parts = [f"## Part {n}\n\n" + f"Bees need a calm orchard, number {n}. " * 40 for n in range(5)]
         others = [("user", f"A short note on bees, number {n}.") for n in range(6)]
-        say(principal, now, ("assistant", "\n\n".join(parts)), *others)
+        ingest_turns(principal, now, ("assistant", "\n\n".join(parts)), *others)
 
     def stems(self, found):
         return [hit.fragment.source_id.partition("#")[0] for hit in found.hits]

@@ -34,7 +34,7 @@ def vectors(principal):
 
 
 @pytest.fixture
-def one(principal):
+def compact_fragment(principal):
     """Compacts one fragment on request."""
 
     def compact(row, level, by=principal):
@@ -94,7 +94,7 @@ def test_keyword_search_knows_the_words_that_are_left(old, run, principal):
 
 
 @pytest.mark.parametrize("kept", [{"importance": 0.7}, {"is_pinned": True}, {"is_anchor": True}])
-def test_what_weighs_much_is_untouched(old, run, picture, kept, one):
+def test_what_weighs_much_is_untouched(old, run, picture, kept, compact_fragment):
     row = old(400, LONG, **kept)
     before = picture()
     assert run("compact").report == {
@@ -103,7 +103,7 @@ def test_what_weighs_much_is_untouched(old, run, picture, kept, one):
         "already_compressed": 0,
         "compacted_ids": [],
     }
-    assert one(row, "hash")["skipped_high_weight"] == 1
+    assert compact_fragment(row, "hash")["skipped_high_weight"] == 1
     assert picture() == before
 
 
@@ -114,14 +114,14 @@ def test_what_is_read_stays(old, read_at, run, fresh):
     assert fresh(row).content == LONG
 
 
-def test_who_waits_for_a_decision_and_whom_it_is_about_stay(old, run, picture, one):
+def test_who_waits_for_a_decision_and_whom_it_is_about_stay(old, run, picture, compact_fragment):
     strong = old(400, LONG, source="tool_output", claim=ClaimDraft("Ada", "age", "7"))
     weak = old(399, LONG + " Or not.", claim=ClaimDraft("Ada", "age", "8"))
     before = picture()
     assert run("compact").report["compacted_count"] == 0
     for row in (strong, weak):
         with pytest.raises(WaitsForDecision):
-            one(row, "hash")
+            compact_fragment(row, "hash")
     assert picture() == before
 
 
@@ -176,39 +176,39 @@ def test_undo_in_turn(old, run, undo, fresh, at):
     assert fresh(row).content == LONG
 
 
-def test_on_request_at_any_age_and_back(old, one, fresh):
+def test_on_request_at_any_age_and_back(old, compact_fragment, fresh):
     row = old(0, LONG)
-    assert one(row, "hash")["compacted_ids"] == [str(row.id)]
+    assert compact_fragment(row, "hash")["compacted_ids"] == [str(row.id)]
     assert (fresh(row).content, fresh(row).compression) == (ARCHIVED, "hash")
-    assert one(row, "summary")["already_compressed"] == 1
-    one(row, "full")
+    assert compact_fragment(row, "summary")["already_compressed"] == 1
+    compact_fragment(row, "full")
     assert (fresh(row).content, fresh(row).compression) == (LONG, "full")
-    one(row, "full")
+    compact_fragment(row, "full")
     assert fresh(row).content == LONG
 
 
-def test_without_a_copy_there_is_no_way_back(old, one, fresh, principal):
+def test_without_a_copy_there_is_no_way_back(old, compact_fragment, fresh, principal):
     row = old(0, LONG)
-    one(row, "summary")
+    compact_fragment(row, "summary")
     with access.enter(principal, why="test"):
         Archive.objects.all().delete()
     with pytest.raises(Purged):
-        one(row, "full")
+        compact_fragment(row, "full")
     assert fresh(row).content == SUMMARY
 
 
-def test_the_weaker_and_those_elsewhere_compact_nothing(old, one, bob, charlie, picture):
+def test_the_weaker_and_those_elsewhere_compact_nothing(old, compact_fragment, bob, charlie, picture):
     row = old(0, LONG, source="system")
     before = picture()
     for who, error in ((bob, NotPermitted), (charlie, NotFound)):
         with pytest.raises(error):
-            one(row, "hash", by=who.principal)
+            compact_fragment(row, "hash", by=who.principal)
     assert picture() == before
 
 
-def test_forgetting_knows_the_text_that_was_compacted(old, one, store, principal, now, count):
+def test_forgetting_knows_the_text_that_was_compacted(old, compact_fragment, store, principal, now, count):
     row = old(0, LONG)
-    one(row, "keywords")
+    compact_fragment(row, "keywords")
     erasure.forget(principal, row.id, now=now)
     assert (count(Archive), count(Erasure)) == (0, 2)
     with pytest.raises(BlockedByErasure):
@@ -230,7 +230,7 @@ def test_a_forgotten_text_does_not_come_back_by_undo(old, run, undo, fresh, stor
     assert fresh(row).content == SUMMARY
 
 
-def test_rebuilding_the_vectors_takes_what_was_said(old, run, vectors, one, principal):
+def test_rebuilding_the_vectors_takes_what_was_said(old, run, vectors, compact_fragment, principal):
     row = old(200, LONG)
     placed = vectors()
     run("compact")
@@ -243,9 +243,9 @@ def test_rebuilding_the_vectors_takes_what_was_said(old, run, vectors, one, prin
     assert row.id
 
 
-def test_what_returns_from_the_archive_is_read_as_it_was_said(old, one, fresh, principal, store, now):
+def test_what_returns_from_the_archive_is_read_as_it_was_said(old, compact_fragment, fresh, principal, store, now):
     row = old(1, "My favorite color is green.")
-    one(row, "hash")
+    compact_fragment(row, "hash")
     ingest.updates.archive(principal, row.id, now=now)
     store(
         "acme:main",

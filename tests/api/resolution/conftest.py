@@ -25,7 +25,7 @@ def carol(project, agent_of):
 
 
 @pytest.fixture
-def say(alice):
+def store_claim(alice):
     """Stores a claim, by default as Alice's user says it; a text when `claim` is None."""
 
     def post(value, *, by=alice, source="user_explicit", status=201, content=None, claim=CLAIM, **more):
@@ -40,15 +40,15 @@ def say(alice):
 
 
 @pytest.fixture
-def tell(say, bob):
+def store_tool_claim(store_claim, bob):
     """What Bob's tool says."""
-    return lambda value, **more: say(value, by=bob, source="tool_output", **more)
+    return lambda value, **more: store_claim(value, by=bob, source="tool_output", **more)
 
 
 @pytest.fixture
-def waiting(say, tell):
+def waiting(store_claim, store_tool_claim):
     """Bob's $0 waits before Alice's $750."""
-    standing, newcomer = say("$750"), tell("$0")
+    standing, newcomer = store_claim("$750"), store_tool_claim("$0")
     return {"standing": standing["id"], "newcomer": newcomer["id"], "id": newcomer["pending_conflicts"][0]["id"]}
 
 

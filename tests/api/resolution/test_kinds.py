@@ -9,9 +9,9 @@ class TestDisputes:
     """A weaker owner's doubt opens a review."""
 
     @pytest.fixture
-    def review(self, say, bob):
+    def review(self, store_claim, bob):
         """Bob doubts what the user said."""
-        said = say("$750")
+        said = store_claim("$750")
         answer = bob.client.post(f"/api/v1/fragments/{said['id']}/dispute", {"reason": "No."}, format="json").json()
         assert (answer["counted"], answer["status"]) == (False, "active")
         return {"id": answer["conflict_id"], "fragment": said["id"]}
@@ -40,8 +40,8 @@ class TestDisputes:
         bobs = agent_of(project, owner="bob", verbs=["read", "review"])
         assert resolve(bobs, review["id"], status=403, action="supersede")["code"] == "not_permitted"
 
-    def test_it_ends_when_the_memory_is_replaced(self, carol, review, say):
-        say("$900")
+    def test_it_ends_when_the_memory_is_replaced(self, carol, review, store_claim):
+        store_claim("$900")
         assert read(carol, review["id"])["resolution"] == "obsolete"
 
 
@@ -49,10 +49,10 @@ class TestFreeText:
     """A text that contradicts what stands."""
 
     @pytest.fixture
-    def shadow(self, say, tell):
+    def shadow(self, store_claim, store_tool_claim):
         """Bob's text waits before Alice's claim."""
-        standing = say("$750")
-        newcomer = tell("", claim=None, content="The user's budget is $0.")
+        standing = store_claim("$750")
+        newcomer = store_tool_claim("", claim=None, content="The user's budget is $0.")
         assert newcomer["status"] == "quarantined"
         return {
             "standing": standing["id"],
@@ -89,9 +89,9 @@ class TestFreeText:
         assert problem["code"] == "not_applicable"
         assert see() == before
 
-    def test_rejected_it_comes_back_archived(self, carol, shadow, tell):
+    def test_rejected_it_comes_back_archived(self, carol, shadow, store_tool_claim):
         resolve(carol, shadow["id"], action="reject")
-        again = tell("", claim=None, content="The user's budget is 0 USD, as was said.")
+        again = store_tool_claim("", claim=None, content="The user's budget is 0 USD, as was said.")
         assert again["status"] == "archived"
 
     def test_forgotten_its_words_are_gone(self, carol, bob, shadow):
@@ -104,8 +104,8 @@ class TestFreeText:
 class TestMoving:
     """Conflicts follow what stands."""
 
-    def test_to_whatever_replaces_the_standing_value(self, carol, waiting, say):
-        second = say("$900")
+    def test_to_whatever_replaces_the_standing_value(self, carol, waiting, store_claim):
+        second = store_claim("$900")
         row = read(carol, waiting["id"])
         assert (row["status"], row["existing_id"], row["existing_claim"]["value"]) == (
             *("pending", second["id"]),
@@ -113,22 +113,22 @@ class TestMoving:
         )
         assert row["revision"] == 2
 
-    def test_a_text_too(self, carol, say, tell):
-        say("$750")
-        (pending,) = tell("", claim=None, content="The user's budget is $0.")["pending_conflicts"]
-        second = say("$900")
+    def test_a_text_too(self, carol, store_claim, store_tool_claim):
+        store_claim("$750")
+        (pending,) = store_tool_claim("", claim=None, content="The user's budget is $0.")["pending_conflicts"]
+        second = store_claim("$900")
         assert (read(carol, pending["id"])["existing_id"], read(carol, pending["id"])["revision"]) == (second["id"], 2)
 
-    def test_obsolete_when_somebody_stronger_says_the_same(self, carol, waiting, say):
-        same = say("$0", content="The user says it is nothing.")
+    def test_obsolete_when_somebody_stronger_says_the_same(self, carol, waiting, store_claim):
+        same = store_claim("$0", content="The user says it is nothing.")
         row = read(carol, waiting["id"])
         assert (row["status"], row["resolution"], row["resolved_by"]) == ("resolved", "obsolete", None)
         assert statuses(carol, waiting["standing"], waiting["newcomer"]) == ["superseded", "superseded"]
         newcomer = carol.client.get(f"/api/v1/fragments/{waiting['newcomer']}").json()
         assert newcomer["superseded_by"] == same["id"]
 
-    def test_undo_of_a_supersession_brings_the_moved_ones_back(self, carol, waiting, tell, see):
-        other = tell("$1")
+    def test_undo_of_a_supersession_brings_the_moved_ones_back(self, carol, waiting, store_tool_claim, see):
+        other = store_tool_claim("$1")
         (moving,) = other["pending_conflicts"]
         before = see()
         resolve(carol, waiting["id"], action="supersede")

@@ -50,9 +50,9 @@ class TestReading:
             assert (answer.status_code, answer.json()["code"]) == (400, "validation")
             assert [error["field"] for error in answer.json()["errors"]] == list(query)
 
-    def test_pages_hold_every_row_once(self, carol, waiting, tell):
-        tell("$1")
-        tell("$2")
+    def test_pages_hold_every_row_once(self, carol, waiting, store_tool_claim):
+        store_tool_claim("$1")
+        store_tool_claim("$2")
         whole, first = listed(carol), carol.client.get(URL, {"limit": 2}).json()
         second = carol.client.get(first["next"]).json()
         assert [row["id"] for row in first["results"] + second["results"]] == whole
@@ -71,13 +71,13 @@ class TestReading:
         assert listed(charlie, status="all") == []
         assert read(carol, waiting["id"])["revision"] == 1
 
-    def test_queries_do_not_grow_with_rows(self, carol, waiting, tell, django_assert_max_num_queries):
+    def test_queries_do_not_grow_with_rows(self, carol, waiting, store_tool_claim, django_assert_max_num_queries):
         listed(carol)
         with CaptureQueriesContext(connection) as captured:
             assert len(listed(carol)) == 1
         few = len(captured)
         for n in range(1, 8):
-            tell(f"${n}")
+            store_tool_claim(f"${n}")
         with django_assert_max_num_queries(few):
             assert len(listed(carol)) == 8
 
@@ -97,10 +97,10 @@ class TestResolving:
         old = carol.client.get(f"/api/v1/fragments/{waiting['standing']}").json()
         assert old["superseded_by"] == waiting["newcomer"]
 
-    def test_supersede_raises_no_authority_but_holds(self, carol, waiting, say):
+    def test_supersede_raises_no_authority_but_holds(self, carol, waiting, store_claim):
         resolve(carol, waiting["id"], action="supersede")
         assert carol.client.get(f"/api/v1/fragments/{waiting['newcomer']}").json()["provenance"]["authority"] == 4
-        assert say("$751")["superseded"] == []
+        assert store_claim("$751")["superseded"] == []
         assert statuses(carol, waiting["newcomer"]) == ["active"]
 
     def test_reject(self, carol, waiting):
@@ -108,21 +108,21 @@ class TestResolving:
         assert statuses(carol, waiting["standing"], waiting["newcomer"]) == ["active", "archived"]
 
     @pytest.mark.parametrize("keep", [None, "pair"])
-    def test_a_pair_goes_on_opposing_third_values(self, carol, waiting, tell, keep):
+    def test_a_pair_goes_on_opposing_third_values(self, carol, waiting, store_tool_claim, keep):
         row = resolve(carol, waiting["id"], action="keep_both", **({"keep": keep} if keep else {}))
         assert (row["resolution"], row["keep"]) == ("keep_both", "pair")
         assert statuses(carol, waiting["standing"], waiting["newcomer"]) == ["active", "active"]
-        third = tell("$7")
+        third = store_tool_claim("$7")
         assert third["status"] == "quarantined"
         assert {pending["existing_id"] for pending in third["pending_conflicts"]} == {
             waiting["standing"],
             waiting["newcomer"],
         }
 
-    def test_either_value_of_a_pair_is_a_duplicate(self, carol, waiting, say, tell):
+    def test_either_value_of_a_pair_is_a_duplicate(self, carol, waiting, store_claim, store_tool_claim):
         resolve(carol, waiting["id"], action="keep_both")
-        assert tell("0 USD", status=200)["id"] == waiting["newcomer"]
-        assert tell("750 USD", status=200)["id"] == waiting["standing"]
+        assert store_tool_claim("0 USD", status=200)["id"] == waiting["newcomer"]
+        assert store_tool_claim("750 USD", status=200)["id"] == waiting["standing"]
 
     def test_periods_follow_each_other(self, carol, waiting):
         resolve(carol, waiting["id"], action="keep_both", keep="period")
@@ -131,23 +131,23 @@ class TestResolving:
         assert row["new_claim"]["valid_until"] is row["existing_claim"]["valid_from"] is None
         assert statuses(carol, waiting["standing"], waiting["newcomer"]) == ["active", "active"]
 
-    def test_periods_that_begin_alike_can_not_be_split(self, carol, say, tell, see):
+    def test_periods_that_begin_alike_can_not_be_split(self, carol, store_claim, store_tool_claim, see):
         since = "2999-01-01T00:00:00Z"
-        say("$750", valid_from=since)
-        (pending,) = tell("$0", valid_from=since)["pending_conflicts"]
+        store_claim("$750", valid_from=since)
+        (pending,) = store_tool_claim("$0", valid_from=since)["pending_conflicts"]
         before = see()
         problem = resolve(carol, pending["id"], status=409, action="keep_both", keep="period")
         assert problem["code"] == "cannot_split"
         assert see() == before
 
-    def test_the_predicate_takes_many_values(self, carol, waiting, tell):
+    def test_the_predicate_takes_many_values(self, carol, waiting, store_tool_claim):
         resolve(carol, waiting["id"], action="keep_both", keep="predicate")
         assert statuses(carol, waiting["standing"], waiting["newcomer"]) == ["active", "active"]
-        third = tell("$7")
+        third = store_tool_claim("$7")
         assert (third["status"], third["claim"]["exclusive"]) == ("active", False)
 
-    def test_others_who_wait_on_the_key_are_settled_at_once(self, carol, waiting, tell, see):
-        third = tell("$7")
+    def test_others_who_wait_on_the_key_are_settled_at_once(self, carol, waiting, store_tool_claim, see):
+        third = store_tool_claim("$7")
         before = see()
         resolve(carol, waiting["id"], action="keep_both", keep="predicate")
         ids = waiting["standing"], waiting["newcomer"], third["id"]
@@ -159,17 +159,17 @@ class TestResolving:
         assert statuses(carol, *ids) == ["active", "quarantined", "quarantined"]
         assert see() == before
 
-    def test_a_very_long_predicate_can_take_many_values(self, carol, say, tell):
+    def test_a_very_long_predicate_can_take_many_values(self, carol, store_claim, store_tool_claim):
         claim = {"subject": "user", "predicate": "\ufdfa" * 100}
-        say("one", claim=claim)
-        (pending,) = tell("two", claim=claim)["pending_conflicts"]
+        store_claim("one", claim=claim)
+        (pending,) = store_tool_claim("two", claim=claim)["pending_conflicts"]
         resolve(carol, pending["id"], action="keep_both", keep="predicate")
-        assert tell("three", claim=claim)["status"] == "active"
+        assert store_tool_claim("three", claim=claim)["status"] == "active"
 
     @pytest.mark.parametrize("wish", ACTIONS[:3], ids=lambda wish: wish["action"])
-    def test_siblings_are_settled_together(self, carol, waiting, tell, wish):
+    def test_siblings_are_settled_together(self, carol, waiting, store_tool_claim, wish):
         resolve(carol, waiting["id"], action="keep_both")
-        third = tell("$7")
+        third = store_tool_claim("$7")
         one, other = (pending["id"] for pending in third["pending_conflicts"])
         resolve(carol, one, **wish)
         assert read(carol, other)["resolution"] == wish["action"]
@@ -187,8 +187,8 @@ class TestResolving:
 class TestRefusing:
     """Who may not, and when not; nothing changes then."""
 
-    def test_a_stale_revision(self, carol, waiting, say, see):
-        say("$900")
+    def test_a_stale_revision(self, carol, waiting, store_claim, see):
+        store_claim("$900")
         before = see()
         problem = resolve(carol, waiting["id"], status=409, revision=1, action="supersede")
         assert problem["code"] == "stale_revision"
@@ -217,13 +217,15 @@ class TestRefusing:
             assert undo(agent, waiting["id"], status=403)["code"] == "not_permitted"
         assert see() == before
 
-    def test_a_key_can_not_settle_a_sibling_of_what_its_owner_wrote(self, carol, say, tell, project, agent_of, see):
+    def test_a_key_can_not_settle_a_sibling_of_what_its_owner_wrote(
+        self, carol, store_claim, store_tool_claim, project, agent_of, see
+    ):
         """The decision on one conflict concerns them all."""
-        say("$750")
-        second = tell("$0")
+        store_claim("$750")
+        second = store_tool_claim("$0")
         resolve(carol, second["pending_conflicts"][0]["id"], action="keep_both")
         dave = agent_of(project, owner="dave", ceiling="document")
-        third = say("$7", by=dave, source="document")
+        third = store_claim("$7", by=dave, source="document")
         before = see()
         reviewing = agent_of(project, owner="bob", verbs=["read", "review"])
         for pending in third["pending_conflicts"]:

@@ -21,9 +21,9 @@ class TestTakingBack:
         assert see() == before
 
     @EVERY_ACTION
-    def test_undo_of_siblings_restores_exactly(self, carol, waiting, tell, see, wish):
+    def test_undo_of_siblings_restores_exactly(self, carol, waiting, store_tool_claim, see, wish):
         resolve(carol, waiting["id"], action="keep_both")
-        one, other = (pending["id"] for pending in tell("$7")["pending_conflicts"])
+        one, other = (pending["id"] for pending in store_tool_claim("$7")["pending_conflicts"])
         before = see()
         resolve(carol, one, **wish)
         undo(carol, other)
@@ -31,10 +31,10 @@ class TestTakingBack:
         assert set(listed(carol)) == {one, other}
 
     @EVERY_ACTION
-    def test_undo_restores_periods_and_what_they_opposed(self, carol, say, tell, see, wish):
-        say("$750", scope="temporal", valid_from="2019-01-01T00:00:00Z")
-        (pending,) = tell("$0", scope="temporal", valid_from="2022-01-01T00:00:00Z")["pending_conflicts"]
-        tell("$1", content="Another waits too.")
+    def test_undo_restores_periods_and_what_they_opposed(self, carol, store_claim, store_tool_claim, see, wish):
+        store_claim("$750", scope="temporal", valid_from="2019-01-01T00:00:00Z")
+        (pending,) = store_tool_claim("$0", scope="temporal", valid_from="2022-01-01T00:00:00Z")["pending_conflicts"]
+        store_tool_claim("$1", content="Another waits too.")
         before = see()
         resolve(carol, pending["id"], **wish)
         undo(carol, pending["id"])
@@ -55,25 +55,25 @@ class TestTakingBack:
         assert undo(carol, waiting["id"], status=409)["code"] == "cannot_undo"
         assert see() == before
 
-    def test_undo_of_what_nobody_decided(self, carol, waiting, say, see):
+    def test_undo_of_what_nobody_decided(self, carol, waiting, store_claim, see):
         assert undo(carol, waiting["id"], status=409)["code"] == "cannot_undo"
-        say("$0")
+        store_claim("$0")
         assert read(carol, waiting["id"])["resolution"] == "obsolete"
         before = see()
         assert undo(carol, waiting["id"], status=409)["code"] == "cannot_undo"
         assert see() == before
 
-    def test_undo_after_a_third_value_took_the_place(self, carol, waiting, say, see):
+    def test_undo_after_a_third_value_took_the_place(self, carol, waiting, store_claim, see):
         resolve(carol, waiting["id"], action="supersede")
-        say("$900", by=carol)  # who decided may change what was decided
+        store_claim("$900", by=carol)  # who decided may change what was decided
         before = see()
         problem = undo(carol, waiting["id"], status=409)
         assert (problem["code"], bool(problem["detail"])) == ("cannot_undo", True)
         assert see() == before
 
-    def test_undo_while_the_users_later_words_stand_beside_lets_these_stand_alone(self, carol, waiting, say):
+    def test_undo_while_the_users_later_words_stand_beside_lets_these_stand_alone(self, carol, waiting, store_claim):
         resolve(carol, waiting["id"], action="supersede")
-        later = say("$900")["id"]
+        later = store_claim("$900")["id"]
         undo(carol, waiting["id"])
         sides = waiting["standing"], waiting["newcomer"], later
         assert statuses(carol, *sides) == ["superseded", "quarantined", "active"]
@@ -101,9 +101,9 @@ class TestTakingBack:
         assert [error["message"] for error in problem["errors"]] == [waiting["newcomer"]]
         assert see() == before
 
-    def test_undo_of_many_values_while_a_third_stands(self, carol, waiting, tell, see):
+    def test_undo_of_many_values_while_a_third_stands(self, carol, waiting, store_tool_claim, see):
         resolve(carol, waiting["id"], action="keep_both", keep="predicate")
-        third = tell("$7")["id"]
+        third = store_tool_claim("$7")["id"]
         before = see()
         problem = undo(carol, waiting["id"], status=409)
         assert problem["code"] == "cannot_undo"
@@ -132,42 +132,42 @@ class TestTakingBack:
 class TestRejectedValues:
     """What a person rejected comes back archived."""
 
-    def test_in_the_same_and_in_another_spelling(self, carol, waiting, tell):
+    def test_in_the_same_and_in_another_spelling(self, carol, waiting, store_tool_claim):
         resolve(carol, waiting["id"], action="reject")
         for value in ("$0", "0 USD", "\uff040", "USD 0.00"):
-            again = tell(value, content=f"Truly {value}.")
+            again = store_tool_claim(value, content=f"Truly {value}.")
             assert (again["status"], again["pending_conflicts"]) == ("archived", [])
-        again = tell("$0", content="By another name.", claim={"subject": "USER", "predicate": "Has-Budget"})
+        again = store_tool_claim("$0", content="By another name.", claim={"subject": "USER", "predicate": "Has-Budget"})
         assert again["status"] == "archived"
 
-    def test_also_from_others_of_no_more_authority(self, carol, waiting, say, project, agent_of):
+    def test_also_from_others_of_no_more_authority(self, carol, waiting, store_claim, project, agent_of):
         resolve(carol, waiting["id"], action="reject")
         dave = agent_of(project, owner="dave")
-        assert say("$0", by=dave, source="tool_output", content="I too.")["status"] == "archived"
+        assert store_claim("$0", by=dave, source="tool_output", content="I too.")["status"] == "archived"
 
-    def test_after_the_rejected_memory_was_deleted(self, carol, bob, waiting, tell):
+    def test_after_the_rejected_memory_was_deleted(self, carol, bob, waiting, store_tool_claim):
         resolve(carol, waiting["id"], action="reject")
         assert bob.client.delete(f"/api/v1/fragments/{waiting['newcomer']}").status_code == 204
-        assert tell("$0", content="In other words, nothing.")["status"] == "archived"
+        assert store_tool_claim("$0", content="In other words, nothing.")["status"] == "archived"
 
-    def test_unless_the_user_says_so(self, carol, waiting, say):
+    def test_unless_the_user_says_so(self, carol, waiting, store_claim):
         resolve(carol, waiting["id"], action="reject")
-        system = say("$0", by=carol, source="system", content="The system says so.")
+        system = store_claim("$0", by=carol, source="system", content="The system says so.")
         assert system["status"] == "archived"
-        user = say("$0", content="The user says so.")
+        user = store_claim("$0", content="The user says so.")
         assert (user["status"], user["superseded"]) == ("active", [waiting["standing"]])
 
-    def test_another_value_still_waits(self, carol, waiting, tell):
+    def test_another_value_still_waits(self, carol, waiting, store_tool_claim):
         resolve(carol, waiting["id"], action="reject")
-        assert tell("$1")["status"] == "quarantined"
+        assert store_tool_claim("$1")["status"] == "quarantined"
 
-    def test_once_taken_back_it_is_not_rejected_any_more(self, carol, waiting, tell):
+    def test_once_taken_back_it_is_not_rejected_any_more(self, carol, waiting, store_tool_claim):
         resolve(carol, waiting["id"], action="reject")
         undo(carol, waiting["id"])
-        assert tell("$0", status=200)["id"] == waiting["newcomer"]
+        assert store_tool_claim("$0", status=200)["id"] == waiting["newcomer"]
 
-    def test_waiting_twice_is_one_conflict(self, carol, waiting, tell):
-        again = tell("0 USD", content="Again.", status=200)
+    def test_waiting_twice_is_one_conflict(self, carol, waiting, store_tool_claim):
+        again = store_tool_claim("0 USD", content="Again.", status=200)
         assert (again["id"], again["deduplicated"]) == (waiting["newcomer"], True)
         assert [pending["id"] for pending in again["pending_conflicts"]] == [waiting["id"]]
         assert listed(carol) == [waiting["id"]]

@@ -20,7 +20,7 @@ def paper(project, agent_of):
 
 
 @pytest.fixture
-def say(alice):
+def store_claim(alice):
     """Stores a claim, by default as Alice's user says it."""
 
     def post(value, *, by=alice, source="user_explicit", claim=CLAIM, **more):
@@ -34,15 +34,15 @@ def say(alice):
 
 
 @pytest.fixture
-def read_out(say, paper):
+def read_out(store_claim, paper):
     """What a document says."""
-    return lambda value, **more: say(value, by=paper, source="document", **more)
+    return lambda value, **more: store_claim(value, by=paper, source="document", **more)
 
 
 @pytest.fixture
-def tell(say, bob):
+def store_tool_claim(store_claim, bob):
     """What a tool says."""
-    return lambda value, **more: say(value, by=bob, source="tool_output", **more)
+    return lambda value, **more: store_claim(value, by=bob, source="tool_output", **more)
 
 
 def get(agent, path, **query) -> Any:
@@ -105,9 +105,9 @@ def write(agent, content) -> Any:
 
 
 @pytest.fixture
-def ruled(say, read_out, carol):
+def ruled(store_claim, read_out, carol):
     """The document's $84,000 was accepted over the user's $48,000."""
-    user, paper = say("$48,000"), read_out("$84,000")
+    user, paper = store_claim("$48,000"), read_out("$84,000")
     conflict = only(paper["pending_conflicts"])["id"]
     decide(carol, conflict, "supersede", note="signed on Monday")
     return {"user": user, "paper": paper, "conflict": conflict}

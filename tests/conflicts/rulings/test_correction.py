@@ -9,9 +9,9 @@ class TestCorrecting:
     """Edit, then accept."""
 
     @pytest.fixture
-    def corrected(self, say, read_out, carol):
+    def corrected(self, store_claim, read_out, carol):
         """Neither: it is $52,000."""
-        user, paper = say("$48,000"), read_out("$84,000")
+        user, paper = store_claim("$48,000"), read_out("$84,000")
         conflict = only(paper["pending_conflicts"])["id"]
         typed = {"content": "ACME's contract is worth $52,000 a year.", "value": "$52,000"}
         decide(carol, conflict, "supersede", correction=typed)
@@ -30,15 +30,15 @@ class TestCorrecting:
         assert (ruling["edited"], [one["value"] for one in ruling["chosen"]]) == (True, ["$52,000"])
         assert sorted(one["value"] for one in ruling["ruled_out"]) == ["$48,000", "$84,000"]
 
-    def test_it_holds_and_can_be_taken_back(self, corrected, tell, carol):
-        late = tell("$99,999")
+    def test_it_holds_and_can_be_taken_back(self, corrected, store_tool_claim, carol):
+        late = store_tool_claim("$99,999")
         assert late["status"] == "quarantined"
         take_back(carol, corrected["conflict"])
         assert [row["claim"]["value"] for row in search(carol)] == ["$48,000"]
         assert [status(carol, each) for each in (corrected["paper"], late)] == ["quarantined", "quarantined"]
 
-    def test_it_goes_with_accepting_only(self, say, read_out, carol):
-        say("$48,000")
+    def test_it_goes_with_accepting_only(self, store_claim, read_out, carol):
+        store_claim("$48,000")
         late = only(read_out("$84,000")["pending_conflicts"])["id"]
         told = decide(carol, late, "reject", code=400, correction={"content": "x", "value": "y"})
         assert told["code"] == "validation"
@@ -49,16 +49,16 @@ class TestCorrecting:
 class TestBadInput:
     """Exact problems, nothing changed."""
 
-    def test_a_stale_revision(self, say, read_out, carol):
-        say("$48,000")
+    def test_a_stale_revision(self, store_claim, read_out, carol):
+        store_claim("$48,000")
         late = only(read_out("$84,000")["pending_conflicts"])["id"]
         body = {"action": "supersede", "revision": 7}
         answer = carol.client.post(f"/api/v1/conflicts/{late}/resolve", body, format="json")
         assert (answer.status_code, answer.json()["code"]) == (409, "stale_revision")
         assert rulings(carol) == []
 
-    def test_a_key_that_vanished(self, say, read_out, carol, alice):
-        held, paper = say("$48,000"), read_out("$84,000")
+    def test_a_key_that_vanished(self, store_claim, read_out, carol, alice):
+        held, paper = store_claim("$48,000"), read_out("$84,000")
         late = only(paper["pending_conflicts"])["id"]
         assert alice.client.delete(f"/api/v1/fragments/{paper['id']}").status_code == 204
         answer = carol.client.post(
@@ -92,8 +92,8 @@ class TestText:
         assert write(bob, "Also: the user lives in Madrid.", "tool_output")["status"] == "archived"
         assert only(rulings(carol))["repeats"] == 1
 
-    def test_a_dispute(self, say, carol, bob):
-        held = say("$48,000")
+    def test_a_dispute(self, store_claim, carol, bob):
+        held = store_claim("$48,000")
         bob.client.post(f"/api/v1/fragments/{held['id']}/dispute", {"reason": "no"}, format="json")
         decide(carol, only(pending(carol))["id"], "supersede")
         assert only(rulings(carol))["fragment_id"] == held["id"]

@@ -17,12 +17,12 @@ class TestOneOfMany:
         return {"subject": "acme", "predicate": "motto"}
 
     @pytest.fixture
-    def chosen(self, say, read_out, paper, carol, motto):
+    def chosen(self, store_claim, read_out, paper, carol, motto):
         """Who says which value; a person chooses `new` over `old`, and `many` is what did not oppose either."""
 
         def choose(many):
             beside, old = many("faster", claim=motto, exclusive=False), read_out("cheaper", claim=motto)
-            new = say("greener", by=paper, source="inference", claim=motto)
+            new = store_claim("greener", by=paper, source="inference", claim=motto)
             assert [beside["status"], old["status"], new["status"]] == ["active", "active", "quarantined"]
             with access.enter(carol.principal, why="test"):
                 row = visible_conflict(carol.principal, only(new["pending_conflicts"])["id"])
@@ -34,13 +34,13 @@ class TestOneOfMany:
 
         return choose
 
-    def test_what_is_chosen_replaces_a_tools_value_too(self, chosen, tell, carol):
-        said = chosen(many=tell)
+    def test_what_is_chosen_replaces_a_tools_value_too(self, chosen, store_tool_claim, carol):
+        said = chosen(many=store_tool_claim)
         assert [status(carol, said[part]) for part in ("many", "old", "new")] == ["superseded", "superseded", "active"]
         assert pending(carol) == []
 
-    def test_the_users_word_stands_beside_what_is_chosen_until_somebody_decides(self, chosen, say, carol):
-        said = chosen(many=say)
+    def test_the_users_word_stands_beside_what_is_chosen_until_somebody_decides(self, chosen, store_claim, carol):
+        said = chosen(many=store_claim)
         assert [status(carol, said[part]) for part in ("many", "old", "new")] == ["active", "superseded", "active"]
         opened = only(pending(carol))
         assert (opened["new_claim"]["value"], opened["existing_claim"]["value"]) == ("faster", "greener")
@@ -50,8 +50,8 @@ class TestOneOfMany:
         assert [status(carol, said[part]) for part in ("many", "new")] == ["active", "active"]
         assert only(pending(carol))["id"] == opened["id"]
 
-    def test_undone_the_users_word_waits_for_nobody(self, chosen, say, carol):
-        said = chosen(many=say)
+    def test_undone_the_users_word_waits_for_nobody(self, chosen, store_claim, carol):
+        said = chosen(many=store_claim)
         take_back(carol, said["conflict"])
         assert [status(carol, said[part]) for part in ("many", "old", "new")] == ["active", "active", "quarantined"]
         assert only(pending(carol))["id"] == str(said["conflict"])

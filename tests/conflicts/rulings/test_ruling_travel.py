@@ -49,7 +49,7 @@ class TestTravelling:
 
         return wipe
 
-    def test_a_bundle(self, ruled, run, carol, principal, tell):
+    def test_a_bundle(self, ruled, run, carol, principal, store_tool_claim):
         before = rulings(carol)
         backup = run("backup").report["backup_id"]
         with access.enter(principal, why="test"):
@@ -59,7 +59,7 @@ class TestTravelling:
         assert [(row["id"], row["chosen"], row["ruled_out"]) for row in rulings(carol)] == [
             (row["id"], row["chosen"], row["ruled_out"]) for row in before
         ]
-        assert tell("$99,999")["status"] == "quarantined"
+        assert store_tool_claim("$99,999")["status"] == "quarantined"
 
     def test_a_bundle_brings_no_ruling_that_was_taken_back_since(self, ruled, run, carol):
         backup = run("backup").report["backup_id"]
@@ -78,9 +78,11 @@ class TestTravelling:
         run("restore", backup_id=backup)
         assert len(rulings(carol)) == 1
 
-    def test_what_was_overwritten_before_waits_again(self, ruled, run, carol, forget_rulings, tell, principal):
+    def test_what_was_overwritten_before_waits_again(
+        self, ruled, run, carol, forget_rulings, store_tool_claim, principal
+    ):
         forget_rulings()
-        late = tell("$99,999")
+        late = store_tool_claim("$99,999")
         assert (late["status"], late["superseded"]) == ("active", [ruled["paper"]["id"]])
         assert _rule_on_former(principal) == 0
         opened = only(pending(carol))
@@ -94,21 +96,23 @@ class TestTravelling:
         take_back(carol, opened["id"])
         assert [status(carol, each) for each in (ruled["paper"], late)] == ["superseded", "active"]
 
-    def test_readings_from_before_take_none(self, say, read_out, carol, principal):
-        say("19", claim=READING)
+    def test_readings_from_before_take_none(self, store_claim, read_out, carol, principal):
+        store_claim("19", claim=READING)
         decide(carol, only(read_out("25", claim=READING)["pending_conflicts"])["id"], "supersede")
         assert _rule_on_former(principal) == 0
         assert rulings(carol) == []
 
-    def test_rejections_from_before_keep_out_what_they_did(self, say, tell, carol, forget_rulings, principal):
-        say("$48,000")
-        decide(carol, only(tell("$0")["pending_conflicts"])["id"], "reject")
+    def test_rejections_from_before_keep_out_what_they_did(
+        self, store_claim, store_tool_claim, carol, forget_rulings, principal
+    ):
+        store_claim("$48,000")
+        decide(carol, only(store_tool_claim("$0")["pending_conflicts"])["id"], "reject")
         forget_rulings()
         assert _rule_on_former(principal) == 1
         assert only(rulings(carol))["authority"] == 4  # as far as it reached before; who decided was no person
-        assert tell("$0")["status"] == "archived"
+        assert store_tool_claim("$0")["status"] == "archived"
 
-    def test_a_fork(self, ruled, run, carol, say, bob):
+    def test_a_fork(self, ruled, run, carol, store_claim, bob):
         run("fork", place="acme:main", target="acme:side")
         row = only(rulings(carol, namespace="acme:side"))
         assert [one["value"] for one in row["chosen"]] == ["$84,000"]
@@ -118,23 +122,23 @@ class TestTravelling:
         take_back(carol, ruled["conflict"])
         assert len(rulings(carol, namespace="acme:side")) == 1
 
-    def test_a_merge(self, ruled, run, carol, tell, bob, read_out, say, principal):
+    def test_a_merge(self, ruled, run, carol, store_tool_claim, bob, read_out, store_claim, principal):
         other = {"subject": "acme", "predicate": "seat"}
-        say("Oslo", claim=other)
+        store_claim("Oslo", claim=other)
         run("fork", place="acme:main", target="acme:side")
         body = {"namespace": "acme:side", "content": "Its seat is Rome.", "claim": {**other, "value": "Rome"}}
         late = bob.client.post("/api/v1/fragments", {**body, "provenance": {"source": "tool_output"}}, format="json")
         decide(carol, only(late.json()["pending_conflicts"])["id"], "reject")
         done = run("merge", place="acme:main", source="acme:side")
         assert len(rulings(carol, namespace="acme:main")) == 2
-        assert tell("Rome", claim=other)["status"] == "archived"
+        assert store_tool_claim("Rome", claim=other)["status"] == "archived"
         with access.enter(principal, why="test"):
             undone = jobs.start_undo(principal, done.id, now=timezone.now(), wake_up=False)
         jobs.run(principal, undone.id)
         assert len(rulings(carol, namespace="acme:main")) == 1
 
-    def test_consolidation_leaves_it(self, ruled, run, tell, carol, forget_rulings):
-        tell("$99,999")
+    def test_consolidation_leaves_it(self, ruled, run, store_tool_claim, carol, forget_rulings):
+        store_tool_claim("$99,999")
         run("consolidate", place="acme:main")
         assert status(carol, ruled["paper"]) == "active"
         assert len(pending(carol)) == 1
@@ -153,8 +157,8 @@ class TestTravelling:
         (former,) = get(carol, "claims", subject="acme", status="superseded")["results"]
         assert former["ruling"]["decision"] == "ruled_out"
 
-    def test_the_timeline_keeps_rulings_that_were_replaced(self, ruled, tell, carol):
-        late = tell("$99,999")
+    def test_the_timeline_keeps_rulings_that_were_replaced(self, ruled, store_tool_claim, carol):
+        late = store_tool_claim("$99,999")
         decide(carol, only(late["pending_conflicts"])["id"], "supersede")
         lives = get(carol, "claims/timeline", subject="acme", predicate="contract value")["results"]
         told = {life["value"]: life["rulings"] for life in lives}
@@ -168,8 +172,8 @@ class TestTravelling:
         (told,) = get(carol, f"fragments/{ruled['user']['id']}/history")["rulings"]
         assert told["decision"] == "ruled_out"
 
-    def test_every_change_is_audited(self, ruled, tell, carol, principal):
-        tell("$48,000")
+    def test_every_change_is_audited(self, ruled, store_tool_claim, carol, principal):
+        store_tool_claim("$48,000")
         take_back(carol, ruled["conflict"])
         with access.enter(principal, why="test"):
             events = events_of(Ruling).objects.order_by("pgh_id")

@@ -22,8 +22,8 @@ from tests.conflicts.rulings.conftest import (
 class TestBinding:
     """What a decision protects, and what it opens again."""
 
-    def test_a_later_write_waits_and_opens_the_ruling_again(self, ruled, tell, carol):
-        late = tell("$99,999")
+    def test_a_later_write_waits_and_opens_the_ruling_again(self, ruled, store_tool_claim, carol):
+        late = store_tool_claim("$99,999")
         assert (late["status"], late["superseded"]) == ("quarantined", [])
         assert status(carol, ruled["paper"]) == "active"
         opened = only(pending(carol))
@@ -35,8 +35,8 @@ class TestBinding:
         assert told["at"] == get(carol, f"conflicts/{ruled['conflict']}")["resolved_at"]
 
     @pytest.mark.parametrize("past", [False, True])
-    def test_a_session_of_who_is_weaker_than_the_ruling_hides_nothing(self, past, ruled, tell, carol):
-        tell("$99,999", scope="session", session_id="s1")
+    def test_a_session_of_who_is_weaker_than_the_ruling_hides_nothing(self, past, ruled, store_tool_claim, carol):
+        store_tool_claim("$99,999", scope="session", session_id="s1")
         asked = {"namespace": "acme:main", "subject": CLAIM["subject"], "predicate": CLAIM["predicate"]}
         moment = {"known_at": timezone.now().isoformat()} if past else {}
         found = get(carol, "claims", session_id="s1", **asked, **moment)["results"]
@@ -56,38 +56,38 @@ class TestBinding:
         row = get(carol, f"fragments/{ruled['paper']['id']}")
         assert (row["provenance"]["source"], row["claim"]["authority"]) == ("document", 2)
 
-    def test_undo_brings_back_what_stood_although_writes_wait(self, ruled, tell, carol):
-        late = tell("$99,999")
+    def test_undo_brings_back_what_stood_although_writes_wait(self, ruled, store_tool_claim, carol):
+        late = store_tool_claim("$99,999")
         take_back(carol, ruled["conflict"])
         assert status(carol, ruled["user"]) == "active"
         assert [status(carol, each) for each in (ruled["paper"], late)] == ["quarantined", "quarantined"]
         assert {row["existing_id"] for row in pending(carol)} == {ruled["user"]["id"]}
         assert rulings(carol) == []
-        assert tell("$77,777")["status"] == "quarantined"
+        assert store_tool_claim("$77,777")["status"] == "quarantined"
 
     def test_the_writer_itself_may_not_replace_what_was_ruled(self, ruled, read_out, carol):
         assert read_out("$85,000")["status"] == "quarantined"
         assert status(carol, ruled["paper"]) == "active"
 
-    def test_a_rejection_protects_nothing(self, say, read_out, tell, carol, project, agent_of):
+    def test_a_rejection_protects_nothing(self, store_claim, read_out, store_tool_claim, carol, project, agent_of):
         held = read_out("$10")
-        guess = say("$20", by=agent_of(project, owner="guesser", ceiling="inference"), source="inference")
+        guess = store_claim("$20", by=agent_of(project, owner="guesser", ceiling="inference"), source="inference")
         decide(carol, only(guess["pending_conflicts"])["id"], "reject")
         assert [one["value"] for one in only(rulings(carol))["ruled_out"]] == ["$20"]
         assert only(rulings(carol))["chosen"] == []
-        assert tell("$30")["superseded"] == [held["id"]]
+        assert store_tool_claim("$30")["superseded"] == [held["id"]]
 
     @pytest.mark.parametrize("keep", ["pair", "period", "predicate"])
-    def test_keeping_both_protects_both(self, say, read_out, tell, carol, keep):
-        held, other = say("$10", source="user_implicit"), read_out("$20")
+    def test_keeping_both_protects_both(self, store_claim, read_out, store_tool_claim, carol, keep):
+        held, other = store_claim("$10", source="user_implicit"), read_out("$20")
         decide(carol, only(other["pending_conflicts"])["id"], "keep_both", keep=keep)
         assert sorted(one["value"] for one in only(rulings(carol))["chosen"]) == ["$10", "$20"]
-        third = tell("$30")
+        third = store_tool_claim("$30")
         assert third["superseded"] == []
         assert [status(carol, each) for each in (held, other)] == ["active", "active"]
 
-    def test_what_repeats_a_value_that_was_ruled_out_is_archived_and_counted(self, ruled, tell, carol):
-        assert tell("$48,000")["status"] == tell(" $48,000 ")["status"] == "archived"
+    def test_what_repeats_a_value_that_was_ruled_out_is_archived_and_counted(self, ruled, store_tool_claim, carol):
+        assert store_tool_claim("$48,000")["status"] == store_tool_claim(" $48,000 ")["status"] == "archived"
         row = only(rulings(carol))
         assert (row["repeats"], row["repeated_at"] is not None) == (2, True)
         assert pending(carol) == []
@@ -118,8 +118,8 @@ class TestBinding:
 class TestChanging:
     """Who may change a ruling, and what the user's own words do."""
 
-    def test_another_reviewer_of_no_lower_ceiling_may(self, ruled, tell, project, agent_of, carol):
-        late = only(tell("$99,999")["pending_conflicts"])["id"]
+    def test_another_reviewer_of_no_lower_ceiling_may(self, ruled, store_tool_claim, project, agent_of, carol):
+        late = only(store_tool_claim("$99,999")["pending_conflicts"])["id"]
         weak = agent_of(project, owner="weak", ceiling="system", verbs=["read", "review"])
         assert decide(weak, late, "supersede", code=403)["code"] == "not_permitted"
         assert decide(weak, late, "keep_both", code=403)["code"] == "not_permitted"
@@ -132,23 +132,25 @@ class TestChanging:
         take_back(dan, late)
         assert only(rulings(carol))["by"] == "carol"
 
-    def test_a_weaker_reviewer_may_reject_what_is_against_it(self, ruled, tell, project, agent_of, carol):
-        late = only(tell("$99,999")["pending_conflicts"])["id"]
+    def test_a_weaker_reviewer_may_reject_what_is_against_it(self, ruled, store_tool_claim, project, agent_of, carol):
+        late = only(store_tool_claim("$99,999")["pending_conflicts"])["id"]
         weak = agent_of(project, owner="weak", ceiling="system", verbs=["read", "review"])
         decide(weak, late, "reject")
         assert sorted(row["authority"] for row in rulings(carol)) == [5, 6]
 
-    def test_a_ruling_is_as_strong_as_its_decider(self, say, read_out, tell, project, agent_of, carol):
-        held = say("$10", source="user_implicit")
+    def test_a_ruling_is_as_strong_as_its_decider(
+        self, store_claim, read_out, store_tool_claim, project, agent_of, carol
+    ):
+        held = store_claim("$10", source="user_implicit")
         late = only(read_out("$20")["pending_conflicts"])["id"]
         weak = agent_of(project, owner="weak", ceiling="user_implicit", verbs=["read", "review"])
         decide(weak, late, "supersede")
         assert only(rulings(carol))["authority"] == 3
-        assert tell("$30")["status"] == "active"
+        assert store_tool_claim("$30")["status"] == "active"
         assert status(carol, held) == "superseded"
 
-    def test_the_users_later_words_are_served_beside_it_labelled(self, ruled, say, carol):
-        later = say("$50,000")
+    def test_the_users_later_words_are_served_beside_it_labelled(self, ruled, store_claim, carol):
+        later = store_claim("$50,000")
         assert (later["status"], later["superseded"]) == ("active", [])
         assert only(later["pending_conflicts"])["existing_id"] == ruled["paper"]["id"]
         assert only(pending(carol))["ruling"]["by"] == "carol"
@@ -159,30 +161,30 @@ class TestChanging:
         assert "against what a reviewer decided) It is worth $50,000" in block
         assert "the user says otherwise since) It is worth $84,000" in block
 
-    def test_also_where_one_key_writes_for_both(self, say, carol):
-        say("$48,000")
-        paper = say("$84,000", source="document")
+    def test_also_where_one_key_writes_for_both(self, store_claim, carol):
+        store_claim("$48,000")
+        paper = store_claim("$84,000", source="document")
         decide(carol, only(paper["pending_conflicts"])["id"], "supersede")
-        later = say("$50,000")
+        later = store_claim("$50,000")
         assert (later["status"], later["superseded"]) == ("active", [])
 
     @pytest.mark.parametrize(("action", "left"), [("supersede", "$50,000"), ("reject", "$84,000")])
-    def test_somebody_decides_between_both(self, ruled, say, carol, action, left):
-        later = say("$50,000")
+    def test_somebody_decides_between_both(self, ruled, store_claim, carol, action, left):
+        later = store_claim("$50,000")
         decide(carol, only(pending(carol))["id"], action)
         found = search(carol)
         assert [row["claim"]["value"] for row in found] == [left]
         assert found[0]["contested"] == []
         assert (pending(carol), status(carol, later)) == ([], "active" if action == "supersede" else "archived")
 
-    def test_the_users_next_words_replace_their_last(self, ruled, say, carol):
-        first = say("$50,000")
-        second = say("$51,000")
+    def test_the_users_next_words_replace_their_last(self, ruled, store_claim, carol):
+        first = store_claim("$50,000")
+        second = store_claim("$51,000")
         assert (second["status"], second["superseded"]) == ("active", [first["id"]])
         assert [row["new_id"] for row in pending(carol)] == [second["id"]]
 
-    def test_the_user_may_insist_on_what_was_ruled_out(self, ruled, say):
-        again = say("$48,000")
+    def test_the_user_may_insist_on_what_was_ruled_out(self, ruled, store_claim):
+        again = store_claim("$48,000")
         assert (again["status"], len(again["pending_conflicts"])) == ("active", 1)
 
     def test_the_users_free_text_opens_it_again_and_is_served_beside_it(self, ruled, alice, carol):
@@ -218,20 +220,20 @@ class TestReadings:
     """Predicates that the newest value answers."""
 
     @pytest.fixture
-    def waiting(self, say, read_out):
+    def waiting(self, store_claim, read_out):
         """A document's reading against the user's."""
-        say("19", claim=READING)
+        store_claim("19", claim=READING)
         return only(read_out("25", claim=READING)["pending_conflicts"])["id"]
 
-    def test_they_take_no_ruling_by_themselves(self, waiting, tell, carol):
+    def test_they_take_no_ruling_by_themselves(self, waiting, store_tool_claim, carol):
         decide(carol, waiting, "supersede")
         assert rulings(carol) == []
-        assert tell("21", claim=READING)["status"] == "active"
+        assert store_tool_claim("21", claim=READING)["status"] == "active"
 
-    def test_they_take_one_when_the_person_says_so(self, waiting, tell, carol):
+    def test_they_take_one_when_the_person_says_so(self, waiting, store_tool_claim, carol):
         decide(carol, waiting, "supersede", ruling=True)
         assert [one["value"] for one in only(rulings(carol))["chosen"]] == ["25"]
-        assert tell("21", claim=READING)["status"] == "quarantined"
+        assert store_tool_claim("21", claim=READING)["status"] == "quarantined"
 
 
 class TestReading:
@@ -245,10 +247,10 @@ class TestReading:
         assert rulings(charlie) == []
         assert rulings(agent_of(project, owner="x", namespaces=["acme:other"])) == []
 
-    def test_pages(self, say, read_out, carol):
+    def test_pages(self, store_claim, read_out, carol):
         for number in range(3):
             claim = {"subject": f"s{number}", "predicate": "motto"}
-            say("a", claim=claim)
+            store_claim("a", claim=claim)
             decide(carol, only(read_out("b", claim=claim)["pending_conflicts"])["id"], "reject")
         first = get(carol, "rulings", limit=2)
         rest = carol.client.get(first["next"]).json()
@@ -263,13 +265,13 @@ class TestReading:
 class TestRules:
     """A changed rule of a predicate names rulings anew with the claims that they are about."""
 
-    def test_a_ruling_holds_when_its_predicate_gets_another_name(self, ruled, alice, tell):
+    def test_a_ruling_holds_when_its_predicate_gets_another_name(self, ruled, alice, store_tool_claim):
         body = {"namespace": "acme:main", "name": "worth", "aliases": ["contract value"], "normaliser": "money"}
         made = alice.client.post("/api/v1/predicates", body, format="json")
         assert made.status_code == 201, made.json()
-        again = tell("84000 USD", claim={"subject": "acme", "predicate": "worth"})
+        again = store_tool_claim("84000 USD", claim={"subject": "acme", "predicate": "worth"})
         assert (again["status"], again["pending_conflicts"]) == ("active", [])
-        other = tell("$99,999", claim={"subject": "acme", "predicate": "worth"})
+        other = store_tool_claim("$99,999", claim={"subject": "acme", "predicate": "worth"})
         assert (other["status"], other["superseded"]) == ("quarantined", [])
-        back = tell("$48,000", claim={"subject": "acme", "predicate": "worth"})
+        back = store_tool_claim("$48,000", claim={"subject": "acme", "predicate": "worth"})
         assert back["status"] == "archived"
