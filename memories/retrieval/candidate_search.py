@@ -53,7 +53,18 @@ class Search:
 
 def index_name(scope_id: uuid.UUID, model: EmbeddingModel, *, whole: bool = False) -> str:
     """Return what the vector index of a scope under a model is called; `whole`: of a namespace with all its users."""
-    return f"{'allvectors' if whole else 'vectors'}_{scope_id.hex}_{model.id.hex[:12]}"
+    return f"{'allvectors' if whole else 'vectors'}_{scope_id.hex}_{suffix_of(model)}"
+
+
+def suffix_of(model: EmbeddingModel) -> str:
+    """Return the end of an index's name that tells the model."""
+    return model.id.hex[:12]
+
+
+# How many vectors the index of a scope holds, null where none is ready; the name as `index_name` has it.
+INDEXED = """(SELECT c.reltuples::bigint FROM pg_class c JOIN pg_index i ON i.indexrelid = c.oid
+    WHERE i.indisvalid AND c.relname = (CASE WHEN {whole} THEN 'allvectors_' ELSE 'vectors_' END
+        || translate({scope}::text, '-', '') || '_' || %(model)s)::name)"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +210,25 @@ def keyword_hits(
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class NearestQuery:
+    """The nearest vectors as SQL: a statement of (fragment_id, cosine) rows with its parameters, and the ways it goes.
+
+    `scoped`: by scope, how its vectors are searched.
+    """
+
+    statement: str
+    params: list[Any]
+    scoped: Mapping[uuid.UUID, SearchWay]
+
+    @classmethod
+    def joined(cls, queries: Sequence["NearestQuery"]) -> "NearestQuery":
+        """Return one query for all that these find."""
+        statement = " UNION ALL ".join(f"({query.statement})" for query in queries)
+        ways = {scope: way for query in queries for scope, way in query.scoped.items()}
+        return cls(statement, [value for query in queries for value in query.params], ways)
+
+
 def nearest(
     scopes: Sequence[SearchScope],
     search: Search,
@@ -210,28 +240,52 @@ def nearest(
 
     `indexed` are the namespaces whose vectors have an index, each with how many these are.
     """
+    query = nearest_query(scopes, search, indexed=indexed, among=among)
+    found = fetch(query.statement, query.params)
+    return dict(sorted(found, key=lambda row: (-row[1], row[0]))[: search.most]), dict(query.scoped)
+
+
+def nearest_query(
+    scopes: Sequence[SearchScope],
+    search: Search,
+    *,
+    indexed: Mapping[uuid.UUID, int],
+    among: Few | None = None,
+) -> NearestQuery:
+    """Return the query for at least the `most` nearest, for this transaction; `indexed` as in `nearest`."""
     indexed = {} if search.filters.wants_cold else indexed
     few = among.counts if among else {}
     ways = {scope.id: choose_search(PlanGround(scope.id in indexed, few.get(scope.id))) for scope in scopes}
-    found = []
-    if scanned := [scope for scope in scopes if ways[scope.id] == SearchWay.SCAN]:
-        found += _nearest(scanned, search, exact=True)
-    if picked := [scope for scope in scopes if ways[scope.id] == SearchWay.PICK]:
-        found += _nearest(picked, search, among=among, exact=True)
-    for scope in scopes:
-        if ways[scope.id] == SearchWay.INDEX:
-            _hold_in_view(indexed[scope.id])
-            near = _nearest([scope], search, exact=False)
-            # An index gives up after so many tuples: where fewer pass than was expected, all are looked at.
-            found += near if len(near) == search.most else _nearest([scope], search, exact=True)
-    best = sorted(found, key=lambda row: (-row[1], row[0]))[: search.most]
-    return dict(best), ways
+    by_way = {way: [scope for scope in scopes if ways[scope.id] == way] for way in SearchWay}
+    parts = []
+    if by_way[SearchWay.SCAN]:
+        parts.append(_nearest(by_way[SearchWay.SCAN], search, exact=True))
+    if by_way[SearchWay.PICK]:
+        parts.append(_nearest(by_way[SearchWay.PICK], search, among=among, exact=True))
+    for scope in by_way[SearchWay.INDEX]:
+        parts.append(_nearest_by_index(scope, search))
+    if by_way[SearchWay.INDEX]:
+        _hold_in_view(max(indexed[scope.id] for scope in by_way[SearchWay.INDEX]))
+    statement = " UNION ALL ".join(f"({part})" for part, _ in parts) or NOBODY
+    return NearestQuery(statement, [value for _, values in parts for value in values], ways)
+
+
+NOBODY = "SELECT NULL::uuid, NULL::float8 WHERE false"
+
+
+def _nearest_by_index(scope: SearchScope, search: Search) -> tuple[str, list[Any]]:
+    """An index gives up after so many tuples: where fewer pass than was expected, all are looked at."""
+    (near, near_params), (every, every_params) = (_nearest([scope], search, exact=exact) for exact in (False, True))
+    statement = f"""WITH near AS MATERIALIZED ({near})
+        SELECT * FROM near WHERE (SELECT count(*) FROM near) = %s
+        UNION ALL SELECT * FROM ({every}) AS every WHERE (SELECT count(*) FROM near) < %s"""
+    return statement, [*near_params, search.most, *every_params, search.most]
 
 
 def _nearest(
     scopes: Sequence[SearchScope], search: Search, *, exact: bool, among: Few | None = None
-) -> list[tuple[uuid.UUID, float]]:
-    """Return the trailing `+ 0` keeps the planner from an approximate index."""
+) -> tuple[str, list[Any]]:
+    """Return the statement and its parameters; the trailing `+ 0` keeps the planner from an approximate index."""
     reach, times = reached(Embedding, search.reach)
     condition, values = where(Fragment, among.left if among else search.filters.conditions())
     joined = """JOIN memories_fragment ON memories_fragment.project_id = memories_embedding.project_id
@@ -249,7 +303,7 @@ def _nearest(
         ORDER BY {distance}{" + 0" if exact else ""} LIMIT %s"""
     few = [among.ids] if among else []
     params = [search.vector, search.filters.statuses, *times, *values, *few, search.vector, search.most]
-    return fetch(statement, params)
+    return statement, params
 
 
 def indexed(scopes: Sequence[SearchScope], model: EmbeddingModel) -> dict[uuid.UUID, int]:

@@ -2,7 +2,7 @@
 
 import json
 import uuid
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,7 +16,7 @@ from memories.models.enums import SourceClass
 from memories.models.fragment import wording_of
 from memories.models.scoring import LAST_USED, STABILITY, days_since, decayed
 from memories.models.sql import fetch
-from memories.retrieval.candidate_search import BEGINNING, Search, speaker_of
+from memories.retrieval.candidate_search import BEGINNING, NearestQuery, Search, speaker_of
 from memories.retrieval.search_scopes import SearchScope, literals, reached, where
 
 Place = tuple[uuid.UUID, str, int]
@@ -72,6 +72,8 @@ class Candidate:
     lost: Collection[bytes] = ()
     # Whether it passes every condition; a claim that does not is no answer, and what contradicts it still says so.
     passes: bool = True
+    # Whether the search for the nearest vectors found it.
+    is_near: bool = False
 
     @property
     def place(self) -> Place | None:
@@ -111,14 +113,15 @@ AGES = {
 # Each fragment is looked up by itself, and what stands beside it too: nothing then rests on statistics that a freshly
 # filled database does not have yet.
 LOADED = """
+    {near}
     SELECT f.id, f.namespace_id, f.type, f.source, f.importance, f.emotional_valence, f.is_pinned, f.is_anchor,
         f.base_relevance, f.corroboration, f.reinforcements, f.disputes, coalesce(a.access_count, 0),
         {age_of_created}, {age_of_updated}, {age_of_used},
         coalesce(coalesce(f.event_at, f.created_at) <@ tstzrange(%s, %s), false), f.conversation_id, f.sequence,
         length(f.content), CASE f.source_type WHEN 'conversation' THEN left(f.content, {speaker}) ELSE '' END,
         f.source_type = 'conversation', f.source_type = 'conversation' AND f.source IN ({user}), {piece_of},
-        {quoted}, f.topics && %s::varchar[], {keys}, e.cosine, {believed}, {passes}
-    FROM memories_fragment f
+        {quoted}, f.topics && %s::varchar[], {keys}, e.cosine, {believed}, {is_near}, {passes}
+    FROM {fragments}
     LEFT JOIN LATERAL (
         SELECT access_count, last_accessed_at, stability FROM memories_access
         WHERE project_id = %s AND fragment_id = f.id OFFSET 0
@@ -128,7 +131,11 @@ LOADED = """
         WHERE project_id = %s AND fragment_id = f.id AND root_id IN ({roots}) AND namespace_id = f.namespace_id
             AND model_id = '{model}' OFFSET 0
     ) AS e ON true
-    WHERE f.project_id = %s AND f.id {among}"""
+    {among}"""
+# So that each is looked up by itself, whatever the planner takes the number of the nearest to be.
+FOUND = """(SELECT fragment_id FROM near UNION SELECT unnest(%s::uuid[])) AS found
+    CROSS JOIN LATERAL (SELECT * FROM memories_fragment WHERE project_id = %s AND id = found.fragment_id OFFSET 0) AS f"""
+AMONG = "WHERE f.project_id = %s AND f.id "
 # A message beyond a fragment's length is kept in pieces, "id#1", "id#2", …; by sequence too, as "#n" may end an id.
 PIECE_OF = """CASE WHEN f.source_type = 'conversation' AND f.source_id ~ '#[0-9]+$'
             THEN regexp_replace(f.source_id, '#[0-9]+$', '') ELSE '' END"""
@@ -153,10 +160,18 @@ CLAIMED = """memories_claim.project_id = memories_fragment.project_id
 TURNS = range(-(2**31), 2**31)  # what a turn's number can be: beside the last one stands none
 
 
-def load(scopes: Sequence[SearchScope], ids: Sequence[uuid.UUID], search: Search) -> list[Candidate]:
-    """Return what a score is made of, for these fragments; the cosine too, where there is a vector."""
+def load(
+    scopes: Sequence[SearchScope], ids: Iterable[uuid.UUID], search: Search, *, near: NearestQuery | None = None
+) -> list[Candidate]:
+    """Return what a score is made of, for these fragments; the cosine too, where there is a vector.
+
+    With `near` also for what that finds, in the same statement.
+    """
     # As text: adapting each id takes longer than reading it.
-    return _load(scopes, search, among="= ANY (%s::uuid[])", arguments=[f"{{{','.join(map(str, ids))}}}"])
+    named = f"{{{','.join(map(str, ids))}}}"
+    if near is None:
+        return _load(scopes, search, among="= ANY (%s::uuid[])", arguments=[named])
+    return _load(scopes, search, near=near, arguments=[named])
 
 
 def load_claims(scopes: Sequence[SearchScope], keys: Collection[bytes], search: Search) -> list[Candidate]:
@@ -171,7 +186,13 @@ def load_claims(scopes: Sequence[SearchScope], keys: Collection[bytes], search: 
 
 
 def _load(
-    scopes: Sequence[SearchScope], search: Search, *, among: str, arguments: Sequence[Any], conditions: Q | None = None
+    scopes: Sequence[SearchScope],
+    search: Search,
+    *,
+    arguments: Sequence[Any],
+    among: str = "",
+    near: NearestQuery | None = None,
+    conditions: Q | None = None,
 ) -> list[Candidate]:
     phrases = search.cues.phrases
     passes, values = where(Fragment, conditions) if conditions else ("", [])
@@ -185,19 +206,26 @@ def _load(
         keys=KEYS,
         believed=BELIEVED if search.weighs_claims else PLAIN,
         passes=PASSES.format(condition=passes) if passes else "true",
-        among=among,
+        near=f"WITH near (fragment_id, cosine) AS MATERIALIZED ({near.statement})" if near else "",
+        is_near="f.id IN (SELECT fragment_id FROM near)" if near else "false",
+        fragments=FOUND if near else "memories_fragment f",
+        among="" if near else AMONG + among,
         **AGES,
     )
     project_id = scopes[0].project_id
     cues = [*(search.cues.period or ("infinity", "infinity")), *([phrases] if phrases else []), search.cues.keys]
-    params = [*[search.now] * len(AGES), *cues, *values, project_id, search.vector, project_id, project_id, *arguments]
+    scored = [*[search.now] * len(AGES), *cues, *values]
+    looked_up, beside = [project_id], [project_id, search.vector, project_id]
+    params = (
+        [*near.params, *scored, *arguments, *looked_up, *beside] if near else [*scored, *beside, *looked_up, *arguments]
+    )
     return [_candidate(row) for row in fetch(statement, params)]
 
 
 def _candidate(row: tuple[Any, ...]) -> Candidate:
-    *scored, rank, owner_id, content, beside, claims, sent, passes = row
+    *scored, rank, owner_id, content, beside, claims, sent, is_near, passes = row
     found = Candidate(*[*scored, rank, owner_id, wording_of(content, json.loads(beside or "{}"))])
-    found.passes = passes
+    found.is_near, found.passes = is_near, passes
     found.vector = None if sent is None else np.frombuffer(sent, ">f2", offset=VECTOR_HEAD).astype(np.float32)
     found.speaker = speaker_of(found.speaker)
     for subject, predicate, value, exclusive, key, claimed in json.loads(claims or "[]"):

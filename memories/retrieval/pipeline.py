@@ -19,7 +19,7 @@ from memories.models import EmbeddingModel, Fragment, vector_text
 from memories.models.enums import Status
 from memories.providers import RerankingFailed, active_model, current_reranker, embed_queries, model_named
 from memories.retrieval import ranking
-from memories.retrieval.candidate_search import Search, indexed, keyword_hits, nearest, passing
+from memories.retrieval.candidate_search import Few, NearestQuery, Search, keyword_hits, nearest, nearest_query, passing
 from memories.retrieval.candidates import Candidate, load, load_claims, load_neighbours
 from memories.retrieval.conflict_filter import Rivalry, rivalry
 from memories.retrieval.expectation import explain_expected
@@ -129,7 +129,7 @@ def _search(principal: Principal, understood: UnderstoodQuestion, *, now: dateti
     if vector is not None:
         trail.floor = model.floor if question.floor is None else question.floor
     with access.enter(principal, why="search"):
-        places = places_of(principal, question)
+        places = places_of(principal, question, model)
         hits, claims = list[Hit](), None
         if (places.own or places.others) and question.top_k > 0:
             with _timed(took, "candidates"):
@@ -197,7 +197,6 @@ def _candidates(
         bool(places.names),
     )
     scopes = [*places.own, *places.others]
-    ready = indexed(scopes, model)
     among = passing(scopes, wanted)
     words = keyword_hits(places.own, wanted, others=places.others, among=among)
     trail.by_words(words)
@@ -205,28 +204,36 @@ def _candidates(
     if words.speakers and understood.impersonal is not None:
         trail.speakers = words.speakers
         wanted = replace(wanted, vector=vector_text(understood.impersonal))
-    for pool in filter(None, [places.own, places.others]):
-        if vector is not None:
-            cosine, ways = nearest(pool, wanted, indexed=ready, among=among)
-            trail.by_meaning(cosine)
-            trail.ways |= {scope.name: ways[scope.id] for scope in pool}
     if question.first:
-        _draw_first(question.first, places, wanted, trail, ready=ready)
-    found = load(scopes, list(trail.paths), wanted)
+        _draw_first(question.first, places, wanted, trail)
+    found = _load_found(places, wanted, trail, among=among)
     if any(candidate.place for candidate in found):
         found += _neighbours(found, scopes, wanted, trail)
     return _with_claims(question, places, found, wanted, trail) if places.names else (found, None)
 
 
-def _draw_first(
-    sources: Sequence[str], places: Places, wanted: Search, trail: Trail, *, ready: Mapping[uuid.UUID, int]
-) -> None:
+def _load_found(places: Places, wanted: Search, trail: Trail, *, among: Few | None) -> list[Candidate]:
+    """Return what was found so far and the nearest of each pool, in one statement."""
+    scopes, known = [*places.own, *places.others], list(trail.paths)
+    if wanted.vector is None:
+        return load(scopes, known, wanted)
+    near = [nearest_query(pool, wanted, indexed=places.indexed, among=among) for pool in places.pools]
+    trail.ways |= {scope.name: query.scoped[scope.id] for query in near for scope in scopes if scope.id in query.scoped}
+    found = load(scopes, known, wanted, near=NearestQuery.joined(near))
+    nearest_first = sorted((c for c in found if c.is_near), key=lambda c: (-(c.cosine or 0.0), c.id))
+    for foreign in (False, True):
+        pool = [c.id for c in nearest_first if places.is_foreign(c.namespace_id) is foreign]
+        trail.by_meaning(pool[: wanted.most])
+    return [candidate for candidate in found if candidate.id in trail.paths]
+
+
+def _draw_first(sources: Sequence[str], places: Places, wanted: Search, trail: Trail) -> None:
     """The best of these sources, however many of others are nearer."""
     wanted = replace(wanted, filters=replace(wanted.filters, source_type=list(sources)))
     among = passing([*places.own, *places.others], wanted)
     words = keyword_hits(places.own, wanted, others=places.others, among=among)
-    pools = [pool for pool in (places.own, places.others) if pool and wanted.vector]
-    near = [nearest(pool, wanted, indexed=ready, among=among)[0] for pool in pools]
+    pools = places.pools if wanted.vector else []
+    near = [nearest(pool, wanted, indexed=places.indexed, among=among)[0] for pool in pools]
     trail.by_source(words, [one for found in near for one in found])
 
 

@@ -12,20 +12,22 @@ from django.db.models import Q
 from conflicts.keys import CLAIMED, NAMES, Naming, names_from
 from memories import access
 from memories.access import NotPermitted, Principal
-from memories.models import Namespace
+from memories.models import EmbeddingModel, Namespace
 from memories.models.namespace import SHARED, parts_of
+from memories.retrieval.candidate_search import INDEXED, suffix_of
 from memories.retrieval.conflict_filter import FOREIGN
 from memories.retrieval.questions import Question
 from memories.retrieval.search_scopes import SearchScope, scopes_of
 
 # Raw, because every search asks: the ORM takes longer to word this than Postgres to answer it.
 KNOWN = f"""
-    SELECT n.*, CASE WHEN n.name = ANY (%(roots)s::text[]) AND (%(whole)s OR {CLAIMED}) THEN {NAMES} END AS named
+    SELECT n.*, CASE WHEN n.name = ANY (%(roots)s::text[]) AND (%(whole)s OR {CLAIMED}) THEN {NAMES} END AS named,
+        {INDEXED.format(scope="n.id", whole="%(whole)s AND n.name = ANY (%(wanted)s::text[])")} AS vectors
     FROM memories_namespace n
     WHERE n.project_id = %(project)s AND n.parent_id IS NULL
         AND (%(wide)s OR n.name = ANY (%(roots)s::text[]) OR n.forked_from_id IS NOT NULL)
     UNION ALL
-    SELECT n.*, CASE WHEN {CLAIMED} THEN {NAMES} END
+    SELECT n.*, CASE WHEN {CLAIMED} THEN {NAMES} END, {INDEXED.format(scope="n.id", whole="false")}
     FROM unnest(%(roots)s::text[], %(users)s::text[]) AS asked (root, "user")
     JOIN memories_namespace r ON r.project_id = %(project)s AND r.parent_id IS NULL AND r.name = asked.root
     JOIN memories_namespace n ON n.project_id = r.project_id AND n.parent_id = r.id AND n."user" = asked."user"
@@ -42,6 +44,8 @@ class Places:
     shared: uuid.UUID | None = None
     # By own namespace or scope in which something is claimed: its names.
     names: Mapping[uuid.UUID, Naming] = field(default_factory=dict)
+    # By scope whose vectors have an index that is ready: about how many it holds.
+    indexed: Mapping[uuid.UUID, int] = field(default_factory=dict)
 
     @cached_property
     def ranks(self) -> dict[uuid.UUID, int]:
@@ -51,6 +55,11 @@ class Places:
         """
         own = {scope.id: n for n, scope in enumerate(self.own)}
         return own | {scope.id: FOREIGN + n for n, scope in enumerate(self.others)}
+
+    @property
+    def pools(self) -> list[Sequence[SearchScope]]:
+        """Return what is drawn from apart: the own scopes, and those of others; none that is empty."""
+        return [pool for pool in (self.own, self.others) if pool]
 
     @property
     def nearest(self) -> set[uuid.UUID]:
@@ -83,8 +92,8 @@ class Places:
         return namespace_id if alone else None
 
 
-def places_of(principal: Principal, question: Question) -> Places:
-    """Return the existing ones among what the question reaches. Raise NotFound when an asked one is not covered.
+def places_of(principal: Principal, question: Question, model: EmbeddingModel) -> Places:
+    """Return the existing ones among what the question reaches, and which have an index under the model. Raise NotFound when an asked one is not covered.
 
     A question for a user reads the user's scope, its namespace and the shared one, in this order. Raise NotPermitted
     for a project-wide question of whoever may not read wide.
@@ -98,6 +107,7 @@ def places_of(principal: Principal, question: Question) -> Places:
     wide = reads_whole_project(principal, wanted=question.project_wide)
     whole = principal.all_users and question.all_users
     wanted = {"project": principal.project_id, "wide": wide, "whole": whole}
+    wanted |= {"wanted": list(wanted_roots), "model": suffix_of(model)}
     wanted |= {"roots": [root for root, _ in order], "users": [user for _, user in order]}
     known: list[Any] = list(Namespace.objects.raw(KNOWN, wanted))
     rows = [row for row in known if _key(row) in order or wide and principal.covers_reading(row.name)]
@@ -108,7 +118,9 @@ def places_of(principal: Principal, question: Question) -> Places:
     others = [row for row in rows if _key(row) not in order and row.id not in family and row.forked_from_id is None]
     scopes = [SearchScope.of(row, whole=whole and row.root_name in wanted_roots) for row in own]
     beside = next((row.id for row in own if row.root_name not in wanted_roots), None)
-    return Places(scopes, scopes_of(others), beside, {row.id: names_from(row.named) for row in own if row.named})
+    names = {row.id: names_from(row.named) for row in own if row.named}
+    indexed = {row.id: row.vectors for row in [*own, *others] if row.vectors is not None}
+    return Places(scopes, scopes_of(others), beside, names, indexed)
 
 
 def _key(row: Namespace) -> tuple[str, str | None]:
