@@ -5,7 +5,7 @@ import hmac
 import re
 import uuid
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import cache
 from typing import Any
@@ -14,9 +14,24 @@ from django.db import connection
 
 from memories.access.transactions import enter
 from memories.errors import NovaError
-from memories.models import ApiKey, KeyText, Membership, Owner, Project
+from memories.models import ApiKey, EmbeddingModel, KeyText, Membership, Owner, Project
 from memories.models.enums import OwnerKind, Role, SourceClass, Users, Verb
+from memories.models.limits import TAKE
 from memories.models.namespace import SHARED, BadUser, parts_of, scope_name, user_of
+
+MODEL_COLUMNS = [str(column.column) for column in EmbeddingModel._meta.concrete_fields]
+# Only who has the secret takes of the key's tokens; that it is the same is decided in constant time besides.
+ADMIT = f"""
+    WITH found AS MATERIALIZED (SELECT * FROM nova_find_key(%(key)s)),
+    taken AS ({
+    TAKE.format(
+        source='''(SELECT id AS key, requests_per_minute::float AS rate FROM found
+            WHERE digest = %(digest)s AND requests_per_minute > 0
+                AND coalesce(revoked_at, 'infinity') > %(now)s AND coalesce(expires_at, 'infinity') > %(now)s)'''
+    )
+})
+    SELECT found.*, (SELECT wait FROM taken), {", ".join(f'm."{name}" AS "model_{name}"' for name in MODEL_COLUMNS)}
+    FROM found LEFT JOIN memories_embeddingmodel m ON m.state = 'active'"""
 
 ONE_OR_ALL = "Name one user or all of them."
 ROLE_VERBS = {
@@ -101,6 +116,8 @@ class Principal:
     named: frozenset[str] = frozenset()
     # The installation is theirs: at the command line, or as a superuser. Never a key.
     is_operator: bool = False
+    # As it was when a request's key was looked up, which spares asking again; None elsewhere.
+    active_model: EmbeddingModel | None = field(default=None, compare=False, repr=False)
 
     # What rest_framework and the templates ask of whoever is logged in.
     is_authenticated = True
@@ -195,11 +212,35 @@ class Principal:
             raise NotPermitted(f"this needs the verb {verb}")
 
 
+@dataclass(frozen=True, slots=True)
+class AdmittedKey:
+    """Whose key asks, and how long it has to wait for its rate: seconds, None where nothing was taken from it."""
+
+    principal: Principal
+    wait: float | None
+
+
 def principal_of_key(text: str, *, now: datetime.datetime) -> Principal | None:
     """Return the principal behind a key, or None: unknown, revoked and expired look the same."""
     key = KeyText.parse(text)
-    row = _find_key(key) if key else None
-    if row is None or any(row[end] and row[end] <= now for end in ("revoked_at", "expires_at")):
+    row = _find_key("SELECT * FROM nova_find_key(%(key)s)", key) if key else None
+    return _principal(row, now=now) if row else None
+
+
+def admit_key(text: str, *, now: datetime.datetime) -> AdmittedKey | None:
+    """As `principal_of_key`, and take one of the key's tokens; who asks and the active model come in one statement."""
+    key = KeyText.parse(text)
+    row = _find_key(ADMIT, key, now=now, weight=1) if key else None
+    principal = _principal(row, now=now) if row else None
+    if row is None or principal is None:
+        return None
+    values = [row[f"model_{name}"] for name in MODEL_COLUMNS]
+    model = EmbeddingModel.from_db("default", MODEL_COLUMNS, values) if row["model_id"] else None
+    return AdmittedKey(replace(principal, active_model=model), row["wait"])
+
+
+def _principal(row: dict[str, Any], *, now: datetime.datetime) -> Principal | None:
+    if any(row[end] and row[end] <= now for end in ("revoked_at", "expires_at")):
         return None
     return Principal(
         project_id=row["project_id"],
@@ -241,9 +282,9 @@ def principal_of_row(key: ApiKey) -> Principal:
     )
 
 
-def _find_key(key: KeyText) -> dict[str, Any] | None:
+def _find_key(statement: str, key: KeyText, **params: Any) -> dict[str, Any] | None:
     with connection.cursor() as cursor:
-        cursor.execute("SELECT * FROM nova_find_key(%s)", [key.key_id])
+        cursor.execute(statement, {"key": key.key_id, "digest": key.digest, **params})
         columns = [column.name for column in cursor.description]
         rows = [dict(zip(columns, row, strict=True)) for row in cursor]
     return next((row for row in rows if hmac.compare_digest(bytes(row["digest"]), key.digest)), None)

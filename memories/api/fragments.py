@@ -134,7 +134,11 @@ class StoreView(APIView):
             status = 200 if admission.deduplicated or admission.replaced else 201
             return IdempotentAnswer(status, lambda: stored_answers(principal, [admission])[0], [admission.fragment.id])
 
-        return with_capacity(principal, answer_once(request, prepare=lambda: prepare([draft]), effect=effect), stored=1)
+        return with_capacity(
+            principal,
+            answer_once(request, prepare=lambda: prepare([draft], model=principal.active_model), effect=effect),
+            stored=1,
+        )
 
 
 def _page(request: Request, rows: QuerySet[Any], query: dict[str, Any]) -> dict[str, Any]:

@@ -15,12 +15,17 @@ class KeyThrottle(BaseThrottle):
 
     def allow_request(self, request: Request, view: object) -> bool:
         """Return whether the key has tokens enough left."""
+        taken: float | None = vars(request).get("rate_wait")
+        self.seconds = self._take(request, view) if taken is None else taken
+        return self.seconds == 0
+
+    def _take(self, request: Request, view: object) -> float:
+        """For who was not asked for tokens while the key was looked up."""
         principal, weight = request.user, 1
         if parts := getattr(view, "weighed_by", ""):
             items = request.data.get(parts) if isinstance(request.data, dict) else None
             weight = max(1, min(len(items), view.most_parts)) if isinstance(items, Sized) else 1  # type: ignore[attr-defined]
-        self.seconds = rate_limits.wait(principal, weight=weight) if isinstance(principal, Principal) else 0.0
-        return self.seconds == 0
+        return rate_limits.wait(principal, weight=weight) if isinstance(principal, Principal) else 0.0
 
     def wait(self) -> float:
         """Seconds until there are enough."""

@@ -43,9 +43,12 @@ class Prepared:
         return Prepared(self.drafts[here], self.routings[here], self.vectors[here], self.readings[here], self.model)
 
 
-def prepare(drafts: Sequence[Draft], *, embed_now: bool = True) -> Prepared:
-    """Route and embeds. A failing embedder leaves vectors None: the fragments are stored and embedded later."""
-    model = active_model()
+def prepare(drafts: Sequence[Draft], *, embed_now: bool = True, model: EmbeddingModel | None = None) -> Prepared:
+    """Route and embed, by default under the active model.
+
+    A failing embedder leaves vectors None: the fragments are stored and embedded later.
+    """
+    model = model or active_model()
     return Prepared(
         drafts=list(drafts),
         routings=[route(draft.content) for draft in drafts],

@@ -13,14 +13,16 @@ from memories.models.tenant import one_of
 
 # The bucket fills with `rate` tokens a minute up to `rate`. What weighs more than all of them waits for a full bucket
 # and leaves a debt, so that the rate holds in the long run.
+# Of each row of a source with a `key` and its `rate`.
 TAKE = """
     INSERT INTO memories_ratebudget AS b (key_id, tokens, wait, at)
-    VALUES (%(key)s, %(rate)s::float - %(weight)s, 0, statement_timestamp())
+    SELECT k.key, k.rate - %(weight)s, 0, statement_timestamp() FROM {source} AS k
     ON CONFLICT (key_id) DO UPDATE SET (tokens, wait, at) = (
-        SELECT CASE WHEN filled >= least(%(weight)s, %(rate)s) THEN filled - %(weight)s ELSE filled END,
-            greatest(0, least(%(weight)s, %(rate)s) - filled) * 60 / %(rate)s, greatest(b.at, statement_timestamp())
-        FROM (SELECT least(%(rate)s, b.tokens + %(rate)s / 60.0
-            * greatest(0, extract(epoch FROM statement_timestamp() - b.at)::float)) AS filled) AS now)
+        SELECT CASE WHEN filled >= least(%(weight)s, rate) THEN filled - %(weight)s ELSE filled END,
+            greatest(0, least(%(weight)s, rate) - filled) * 60 / rate, greatest(b.at, statement_timestamp())
+        FROM (SELECT k.rate, least(k.rate, b.tokens + k.rate / 60.0
+            * greatest(0, extract(epoch FROM statement_timestamp() - b.at)::float)) AS filled
+            FROM {source} AS k WHERE k.key = b.key_id) AS now)
     RETURNING wait
 """
 SIT = """
@@ -44,7 +46,8 @@ class RateBudget(models.Model):
     @staticmethod
     def take(key_id: uuid.UUID, *, rate: int, weight: int) -> float:
         """Take tokens and return 0, or the seconds until there are enough. One statement, whoever else asks."""
-        ((wait,),) = fetch(TAKE, {"key": key_id, "rate": rate, "weight": weight})
+        one = "(SELECT %(key)s::uuid AS key, %(rate)s::float AS rate)"
+        ((wait,),) = fetch(TAKE.format(source=one), {"key": key_id, "rate": rate, "weight": weight})
         return float(wait)
 
 

@@ -315,7 +315,11 @@ def answers(
 
 
 def stored(
-    admissions: Sequence[Admission], rows: Sequence[Fragment], *, now: datetime.datetime
+    admissions: Sequence[Admission],
+    rows: Sequence[Fragment],
+    *,
+    now: datetime.datetime,
+    model: EmbeddingModel | None = None,
 ) -> list[dict[str, Any]]:
     """Return the answers to stores: the fragments, and what each did to others."""
     return [
@@ -326,5 +330,5 @@ def stored(
             "superseded": [str(other) for other in admission.superseded],
             "pending_conflicts": list(PendingConflictAnswer(admission.pending_conflicts, many=True).data),
         }
-        for admission, shown in zip(admissions, answers(rows, now=now), strict=True)
+        for admission, shown in zip(admissions, answers(rows, now=now, model=model), strict=True)
     ]

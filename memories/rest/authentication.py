@@ -12,7 +12,7 @@ from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
 from memories import usage_counters
-from memories.access import Principal, connect, principal_of_key
+from memories.access import Principal, admit_key, connect, principal_of_key
 from memories.models import KeyText
 from memories.models.enums import Verb
 from memories.models.namespace import BadUser, parts_of
@@ -22,6 +22,7 @@ METHOD_VERB = {"GET": Verb.READ, "HEAD": Verb.READ, "OPTIONS": Verb.READ}
 
 USER = "X-NovaMem-User"
 JSON = "application/json"
+NOT_VALID = "This key is not valid."
 
 
 def key_of(request: Request) -> Principal:
@@ -100,24 +101,39 @@ def _users_of_parts(body: dict[str, Any]) -> set[str]:
 
 def bearer_of(header: bytes, *, now: datetime.datetime) -> Principal:
     """The principal behind an Authorization header. Raise AuthenticationFailed; OperationalError as `connect`."""
+    return _known(principal_of_key(_key_in(header), now=now), now=now)
+
+
+def _key_in(header: bytes) -> str:
+    """Return the key, with a connection to look it up; what is no key at all waits for none."""
     match header.split():
-        # What is no key at all waits for no connection.
         case [scheme, key] if scheme.lower() == b"bearer" and KeyText.parse(text := key.decode("latin-1")):
             connect()
-            principal = principal_of_key(text, now=now)
-            if principal and principal.key_id:
-                usage_counters.count_key_use(principal.project_id, principal.key_id, at=now)
-                return principal
-    raise AuthenticationFailed("This key is not valid.")
+            return text
+    raise AuthenticationFailed(NOT_VALID)
+
+
+def _known(principal: Principal | None, *, now: datetime.datetime) -> Principal:
+    if principal is None or not principal.key_id:
+        raise AuthenticationFailed(NOT_VALID)
+    usage_counters.count_key_use(principal.project_id, principal.key_id, at=now)
+    return principal
 
 
 class KeyAuthentication(BaseAuthentication):
-    """The principal behind an API key becomes `request.user`."""
+    """The principal behind an API key becomes `request.user`; what it waits for its rate stands in `rate_wait`."""
 
     def authenticate(self, request: Request) -> tuple[Principal, None] | None:
         """None without a header; AuthenticationFailed with a bad one."""
-        header = get_authorization_header(request)
-        return (bearer_of(header, now=timezone.now()), None) if header.split() else None
+        header, now = get_authorization_header(request), timezone.now()
+        if not header.split():
+            return None
+        if getattr(request.parser_context.get("view"), "weighed_by", ""):  # how much, only the body tells
+            return bearer_of(header, now=now), None
+        admitted = admit_key(_key_in(header), now=now)
+        principal = _known(admitted.principal if admitted else None, now=now)
+        vars(request)["rate_wait"] = admitted.wait if admitted else None
+        return principal, None
 
     def authenticate_header(self, request: Request) -> str:
         """Return what a 401 asks for."""

@@ -31,7 +31,12 @@ def stored_answers(principal: Principal, admissions: list[Admission]) -> list[di
     """Return one answer per admission, in order."""
     fragments = [admission.fragment for admission in admissions]
     rows = _rows(principal, [fragment.id for fragment in fragments])
-    return stored(admissions, [rows.get(row.id) or _as_stored(row) for row in fragments], now=timezone.now())
+    return stored(
+        admissions,
+        [rows.get(row.id) or _as_stored(row) for row in fragments],
+        now=timezone.now(),
+        model=principal.active_model,
+    )
 
 
 BLOCKED = {"status": "blocked_by_erasure", "code": "blocked_by_erasure"}
