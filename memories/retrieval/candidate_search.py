@@ -6,7 +6,7 @@ Raw SQL over the narrow search tables; literals where the planner has to see a p
 import datetime
 import json
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,6 +49,8 @@ class Search:
     most: int
     # Whether something is claimed where it looks, so that texts and claims are weighed against each other.
     weighs_claims: bool = False
+    # The vector without the question's persons, for where it shows that these speak.
+    impersonal: str | None = None
 
 
 def index_name(scope_id: uuid.UUID, model: EmbeddingModel, *, whole: bool = False) -> str:
@@ -130,6 +132,9 @@ def speaker_of(beginning: str) -> str:
     return name.lower() if colon and "\n" not in name else ""
 
 
+# The same in SQL, of the column `beginning`.
+SPEAKER = r"lower(substring(beginning FROM '^([^:\n]*):'))"
+
 # The best of each side: of those that are asked, and of the others.
 BEST = f"""
     SELECT h.fragment_id, h.score, h.rank, {{beginning}} FROM (
@@ -153,6 +158,14 @@ BEGINS = f"""(SELECT left(content, {BEGINNING}) FROM memories_fragment
         WHERE project_id = %s AND id = h.fragment_id AND source_type = 'conversation')"""
 
 
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A statement, or a part of one, and its parameters."""
+
+    statement: str
+    params: list[Any]
+
+
 class KeywordHits(dict[uuid.UUID, float]):
     """BM25 score by fragment id, best first.
 
@@ -163,6 +176,16 @@ class KeywordHits(dict[uuid.UUID, float]):
     further: Mapping[uuid.UUID, float] = {}
     speakers: frozenset[str] = frozenset()
 
+    @classmethod
+    def of(cls, rows: Iterable[Sequence[Any]], search: Search) -> "KeywordHits":
+        """Return what the rows of a keyword query say: (fragment_id, score, rank, beginning), best first."""
+        rows = list(rows)
+        found = cls({which: score for which, score, rank, _ in rows if rank <= search.most})
+        found.further = {which: score for which, score, rank, _ in rows if rank > search.most}
+        speakers = {speaker_of(beginning) for *_, beginning in rows if beginning}
+        found.speakers = frozenset(search.cues.persons & speakers)
+        return found
+
 
 def keyword_hits(
     scopes: Sequence[SearchScope],
@@ -171,7 +194,19 @@ def keyword_hits(
     others: Sequence[SearchScope] = (),
     among: Few | None = None,
 ) -> KeywordHits:
-    """Return the `most` best of the scopes and as many of the `others`.
+    """Return the `most` best of the scopes and as many of the `others`; as `keyword_query` has it."""
+    query = keyword_query(scopes, search, others=others, among=among)
+    return KeywordHits.of(fetch(query.statement, query.params), search)
+
+
+def keyword_query(
+    scopes: Sequence[SearchScope],
+    search: Search,
+    *,
+    others: Sequence[SearchScope] = (),
+    among: Few | None = None,
+) -> Query:
+    """Return the query for the `most` best of the scopes, as many of the `others`, and some behind these.
 
     Words weigh by all texts of both. `among` are the few that may pass the filters.
     """
@@ -203,22 +238,16 @@ def keyword_hits(
         params += [FILTERED_BUDGET, FILTERED_ENOUGH * most, FILTERED_POOL, scopes[0].project_id, *values, most]
     else:
         params += [max(BUDGET, BUDGET_PER_HIT * most), most, FURTHER * most]
-    rows = fetch(statement, [*params, FURTHER * most])
-    found = KeywordHits({which: score for which, score, rank, _ in rows if rank <= most})
-    found.further = {which: score for which, score, rank, _ in rows if rank > most}
-    found.speakers = persons & {speaker_of(beginning) for *_, beginning in rows if beginning}
-    return found
+    return Query(statement, [*params, FURTHER * most])
 
 
 @dataclass(frozen=True, slots=True)
-class NearestQuery:
-    """The nearest vectors as SQL: a statement of (fragment_id, cosine) rows with its parameters, and the ways it goes.
+class NearestQuery(Query):
+    """The nearest vectors as SQL: (fragment_id, cosine) rows, beside a CTE `asked` with the vector; the ways it goes.
 
     `scoped`: by scope, how its vectors are searched.
     """
 
-    statement: str
-    params: list[Any]
     scoped: Mapping[uuid.UUID, SearchWay]
 
     @classmethod
@@ -241,8 +270,19 @@ def nearest(
     `indexed` are the namespaces whose vectors have an index, each with how many these are.
     """
     query = nearest_query(scopes, search, indexed=indexed, among=among)
-    found = fetch(query.statement, query.params)
+    asked = asked_vector(search)
+    found = fetch(f"WITH {asked.statement} SELECT * FROM ({query.statement}) AS near", [*asked.params, *query.params])
     return dict(sorted(found, key=lambda row: (-row[1], row[0]))[: search.most]), dict(query.scoped)
+
+
+def asked_vector(search: Search, *, beside_words: bool = False) -> Query:
+    """Return the CTE `asked`: the question's vector, or that without its persons where `words` show these speaking."""
+    vector = f"%s::halfvec({search.model.dim})"
+    if not beside_words or search.impersonal is None:
+        return Query(f"asked (vector) AS MATERIALIZED (SELECT {vector})", [search.vector])
+    chosen = f"""asked (vector) AS MATERIALIZED (SELECT CASE
+        WHEN EXISTS (SELECT FROM words WHERE {SPEAKER} = ANY (%s)) THEN {vector} ELSE {vector} END)"""
+    return Query(chosen, [list(search.cues.persons), search.impersonal, search.vector])
 
 
 def nearest_query(
@@ -266,32 +306,32 @@ def nearest_query(
         parts.append(_nearest_by_index(scope, search))
     if by_way[SearchWay.INDEX]:
         _hold_in_view(max(indexed[scope.id] for scope in by_way[SearchWay.INDEX]))
-    statement = " UNION ALL ".join(f"({part})" for part, _ in parts) or NOBODY
-    return NearestQuery(statement, [value for _, values in parts for value in values], ways)
+    statement = " UNION ALL ".join(f"({part.statement})" for part in parts) or NOBODY
+    return NearestQuery(statement, [value for part in parts for value in part.params], ways)
 
 
 NOBODY = "SELECT NULL::uuid, NULL::float8 WHERE false"
+NO_WORDS = "SELECT NULL::uuid, NULL::float8, NULL::bigint, NULL::text WHERE false"
 
 
-def _nearest_by_index(scope: SearchScope, search: Search) -> tuple[str, list[Any]]:
+def _nearest_by_index(scope: SearchScope, search: Search) -> Query:
     """An index gives up after so many tuples: where fewer pass than was expected, all are looked at."""
-    (near, near_params), (every, every_params) = (_nearest([scope], search, exact=exact) for exact in (False, True))
-    statement = f"""WITH near AS MATERIALIZED ({near})
-        SELECT * FROM near WHERE (SELECT count(*) FROM near) = %s
-        UNION ALL SELECT * FROM ({every}) AS every WHERE (SELECT count(*) FROM near) < %s"""
-    return statement, [*near_params, search.most, *every_params, search.most]
+    indexed, every = (_nearest([scope], search, exact=exact) for exact in (False, True))
+    statement = f"""WITH indexed AS MATERIALIZED ({indexed.statement})
+        SELECT * FROM indexed WHERE (SELECT count(*) FROM indexed) = %s
+        UNION ALL SELECT * FROM ({every.statement}) AS every WHERE (SELECT count(*) FROM indexed) < %s"""
+    return Query(statement, [*indexed.params, search.most, *every.params, search.most])
 
 
-def _nearest(
-    scopes: Sequence[SearchScope], search: Search, *, exact: bool, among: Few | None = None
-) -> tuple[str, list[Any]]:
-    """Return the statement and its parameters; the trailing `+ 0` keeps the planner from an approximate index."""
+def _nearest(scopes: Sequence[SearchScope], search: Search, *, exact: bool, among: Few | None = None) -> Query:
+    """Return the query; the trailing `+ 0` keeps the planner from an approximate index."""
     reach, times = reached(Embedding, search.reach)
     condition, values = where(Fragment, among.left if among else search.filters.conditions())
     joined = """JOIN memories_fragment ON memories_fragment.project_id = memories_embedding.project_id
         AND memories_fragment.id = memories_embedding.fragment_id"""
     picked = "AND memories_embedding.fragment_id = ANY (%s::uuid[])" if among else ""
-    distance = f"(memories_embedding.vector::halfvec({search.model.dim}) <#> %s::halfvec({search.model.dim}))"
+    dim = search.model.dim
+    distance = f"(memories_embedding.vector::halfvec({dim}) <#> (SELECT vector FROM asked))"
     statement = f"""
         SELECT memories_embedding.fragment_id, -{distance}
         FROM memories_embedding {joined if condition else ""}
@@ -302,8 +342,7 @@ def _nearest(
             AND {reach} {f"AND {condition}" if condition else ""} {picked}
         ORDER BY {distance}{" + 0" if exact else ""} LIMIT %s"""
     few = [among.ids] if among else []
-    params = [search.vector, search.filters.statuses, *times, *values, *few, search.vector, search.most]
-    return statement, params
+    return Query(statement, [search.filters.statuses, *times, *values, *few, search.most])
 
 
 def indexed(scopes: Sequence[SearchScope], model: EmbeddingModel) -> dict[uuid.UUID, int]:

@@ -16,7 +16,16 @@ from memories.models.enums import SourceClass
 from memories.models.fragment import wording_of
 from memories.models.scoring import LAST_USED, STABILITY, days_since, decayed
 from memories.models.sql import fetch
-from memories.retrieval.candidate_search import BEGINNING, NearestQuery, Search, speaker_of
+from memories.retrieval.candidate_search import (
+    BEGINNING,
+    NOBODY,
+    KeywordHits,
+    NearestQuery,
+    Query,
+    Search,
+    asked_vector,
+    speaker_of,
+)
 from memories.retrieval.search_scopes import SearchScope, literals, reached, where
 
 Place = tuple[uuid.UUID, str, int]
@@ -113,29 +122,36 @@ AGES = {
 # Each fragment is looked up by itself, and what stands beside it too: nothing then rests on statistics that a freshly
 # filled database does not have yet.
 LOADED = """
-    {near}
+    {found}
     SELECT f.id, f.namespace_id, f.type, f.source, f.importance, f.emotional_valence, f.is_pinned, f.is_anchor,
         f.base_relevance, f.corroboration, f.reinforcements, f.disputes, coalesce(a.access_count, 0),
         {age_of_created}, {age_of_updated}, {age_of_used},
         coalesce(coalesce(f.event_at, f.created_at) <@ tstzrange(%s, %s), false), f.conversation_id, f.sequence,
         length(f.content), CASE f.source_type WHEN 'conversation' THEN left(f.content, {speaker}) ELSE '' END,
         f.source_type = 'conversation', f.source_type = 'conversation' AND f.source IN ({user}), {piece_of},
-        {quoted}, f.topics && %s::varchar[], {keys}, e.cosine, {believed}, {is_near}, {passes}
+        {quoted}, f.topics && %s::varchar[], {keys}, e.cosine, {believed}, {is_near}, {passes}, {words}
     FROM {fragments}
     LEFT JOIN LATERAL (
         SELECT access_count, last_accessed_at, stability FROM memories_access
         WHERE project_id = %s AND fragment_id = f.id OFFSET 0
     ) AS a ON true
     LEFT JOIN LATERAL (
-        SELECT -(vector <#> %s::halfvec) AS cosine, vector FROM memories_embedding
+        SELECT -(vector <#> {asked}) AS cosine, vector FROM memories_embedding
         WHERE project_id = %s AND fragment_id = f.id AND root_id IN ({roots}) AND namespace_id = f.namespace_id
             AND model_id = '{model}' OFFSET 0
     ) AS e ON true
     {among}"""
-# So that each is looked up by itself, whatever the planner takes the number of the nearest to be.
-FOUND = """(SELECT fragment_id FROM near UNION SELECT unnest(%s::uuid[])) AS found
-    CROSS JOIN LATERAL (SELECT * FROM memories_fragment WHERE project_id = %s AND id = found.fragment_id OFFSET 0) AS f"""
-AMONG = "WHERE f.project_id = %s AND f.id "
+# What words and vectors find. Each is looked up by itself, however many the planner takes these to be.
+FOUND = """WITH words (fragment_id, score, rank, beginning) AS MATERIALIZED ({words}),
+    {asked}, near (fragment_id, cosine) AS MATERIALIZED ({near})"""
+FRAGMENTS_FOUND = """(SELECT fragment_id FROM words WHERE rank <= %s UNION SELECT fragment_id FROM near) AS found
+    CROSS JOIN LATERAL (
+        SELECT * FROM memories_fragment WHERE project_id = %s AND id = found.fragment_id OFFSET 0
+    ) AS f"""
+# In the first row only: what words found, and behind whom.
+WORDS_FOUND = """CASE WHEN row_number() OVER () = 1 THEN (
+    SELECT json_agg(json_build_array(fragment_id, score, rank, beginning) ORDER BY score DESC, fragment_id) FROM words
+    )::text END"""
 # A message beyond a fragment's length is kept in pieces, "id#1", "id#2", …; by sequence too, as "#n" may end an id.
 PIECE_OF = """CASE WHEN f.source_type = 'conversation' AND f.source_id ~ '#[0-9]+$'
             THEN regexp_replace(f.source_id, '#[0-9]+$', '') ELSE '' END"""
@@ -160,18 +176,25 @@ CLAIMED = """memories_claim.project_id = memories_fragment.project_id
 TURNS = range(-(2**31), 2**31)  # what a turn's number can be: beside the last one stands none
 
 
-def load(
-    scopes: Sequence[SearchScope], ids: Iterable[uuid.UUID], search: Search, *, near: NearestQuery | None = None
-) -> list[Candidate]:
-    """Return what a score is made of, for these fragments; the cosine too, where there is a vector.
+def find(
+    scopes: Sequence[SearchScope], search: Search, *, words: Query, near: NearestQuery | None
+) -> tuple[list[Candidate], KeywordHits]:
+    """Return what words and vectors find, and the scores of the words; one statement. Without `near` words alone."""
+    asked = asked_vector(search, beside_words=True)
+    nearest = near or Query(NOBODY, [])
+    found = FOUND.format(words=words.statement, asked=asked.statement, near=nearest.statement)
+    params = [*words.params, *asked.params, *nearest.params]
+    rows = _load(scopes, search, found=Query(found, params))
+    told = json.loads(rows[0][-1] or "[]") if rows else []
+    hits = KeywordHits.of(((uuid.UUID(which), *scored) for which, *scored in told), search)
+    return [_candidate(row) for row in rows], hits
 
-    With `near` also for what that finds, in the same statement.
-    """
+
+def load(scopes: Sequence[SearchScope], ids: Iterable[uuid.UUID], search: Search) -> list[Candidate]:
+    """Return what a score is made of, for these fragments; the cosine too, where there is a vector."""
     # As text: adapting each id takes longer than reading it.
-    named = f"{{{','.join(map(str, ids))}}}"
-    if near is None:
-        return _load(scopes, search, among="= ANY (%s::uuid[])", arguments=[named])
-    return _load(scopes, search, near=near, arguments=[named])
+    among = Query("= ANY (%s::uuid[])", [f"{{{','.join(map(str, ids))}}}"])
+    return [_candidate(row) for row in _load(scopes, search, among=among)]
 
 
 def load_claims(scopes: Sequence[SearchScope], keys: Collection[bytes], search: Search) -> list[Candidate]:
@@ -182,18 +205,19 @@ def load_claims(scopes: Sequence[SearchScope], keys: Collection[bytes], search: 
     among = f"""IN (SELECT fragment_id FROM memories_claim WHERE project_id = %s AND namespace_id = ANY (%s)
         AND status = 'active' AND key_digest = ANY (%s) AND {reach} ORDER BY authority DESC, fragment_id LIMIT %s)"""
     params = [scopes[0].project_id, [scope.id for scope in scopes], list(keys), *times, MOST_CLAIMS]
-    return _load(scopes, search, among=among, arguments=params, conditions=search.filters.conditions())
+    rows = _load(scopes, search, among=Query(among, params), conditions=search.filters.conditions())
+    return [_candidate(row) for row in rows]
 
 
 def _load(
     scopes: Sequence[SearchScope],
     search: Search,
     *,
-    arguments: Sequence[Any],
-    among: str = "",
-    near: NearestQuery | None = None,
+    found: Query | None = None,
+    among: Query | None = None,
     conditions: Q | None = None,
-) -> list[Candidate]:
+) -> list[tuple[Any, ...]]:
+    """Return the rows of what is `found`, or of the fragments `among` these."""
     phrases = search.cues.phrases
     passes, values = where(Fragment, conditions) if conditions else ("", [])
     statement = LOADED.format(
@@ -206,24 +230,25 @@ def _load(
         keys=KEYS,
         believed=BELIEVED if search.weighs_claims else PLAIN,
         passes=PASSES.format(condition=passes) if passes else "true",
-        near=f"WITH near (fragment_id, cosine) AS MATERIALIZED ({near.statement})" if near else "",
-        is_near="f.id IN (SELECT fragment_id FROM near)" if near else "false",
-        fragments=FOUND if near else "memories_fragment f",
-        among="" if near else AMONG + among,
+        found=found.statement if found else "",
+        is_near="f.id IN (SELECT fragment_id FROM near)" if found else "false",
+        words=WORDS_FOUND if found else "NULL",
+        asked="(SELECT vector FROM asked)" if found else "%s::halfvec",
+        fragments=FRAGMENTS_FOUND if found else "memories_fragment f",
+        among=f"WHERE f.project_id = %s AND f.id {among.statement}" if among else "",
         **AGES,
     )
     project_id = scopes[0].project_id
-    cues = [*(search.cues.period or ("infinity", "infinity")), *([phrases] if phrases else []), search.cues.keys]
-    scored = [*[search.now] * len(AGES), *cues, *values]
-    looked_up, beside = [project_id], [project_id, search.vector, project_id]
-    params = (
-        [*near.params, *scored, *arguments, *looked_up, *beside] if near else [*scored, *beside, *looked_up, *arguments]
-    )
-    return [_candidate(row) for row in fetch(statement, params)]
+    params = [*(found.params if found else ()), *[search.now] * len(AGES)]
+    params += [*(search.cues.period or ("infinity", "infinity")), *([phrases] if phrases else [])]
+    params += [search.cues.keys, *values]
+    params += [search.most, project_id] if found else []
+    params += [project_id, *([] if found else [search.vector]), project_id]
+    return fetch(statement, [*params, *((project_id, *among.params) if among else ())])
 
 
 def _candidate(row: tuple[Any, ...]) -> Candidate:
-    *scored, rank, owner_id, content, beside, claims, sent, is_near, passes = row
+    *scored, rank, owner_id, content, beside, claims, sent, is_near, passes, _ = row
     found = Candidate(*[*scored, rank, owner_id, wording_of(content, json.loads(beside or "{}"))])
     found.is_near, found.passes = is_near, passes
     found.vector = None if sent is None else np.frombuffer(sent, ">f2", offset=VECTOR_HEAD).astype(np.float32)

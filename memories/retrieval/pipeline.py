@@ -19,8 +19,18 @@ from memories.models import EmbeddingModel, Fragment, vector_text
 from memories.models.enums import Status
 from memories.providers import RerankingFailed, active_model, current_reranker, embed_queries, model_named
 from memories.retrieval import ranking
-from memories.retrieval.candidate_search import Few, NearestQuery, Search, keyword_hits, nearest, nearest_query, passing
+from memories.retrieval.candidate_search import (
+    KeywordHits,
+    NearestQuery,
+    Search,
+    keyword_hits,
+    keyword_query,
+    nearest,
+    nearest_query,
+    passing,
+)
 from memories.retrieval.candidates import Candidate, load, load_claims, load_neighbours
+from memories.retrieval.candidates import find as find_candidates
 from memories.retrieval.conflict_filter import Rivalry, rivalry
 from memories.retrieval.expectation import explain_expected
 from memories.retrieval.floor import reaches_floor, reaching
@@ -109,7 +119,7 @@ def _understood(
     with _timed(took, "read"):
         cues = extract_cues(question.query, now=now)
     with _timed(took, "embed"):
-        model = model or (model_named(question.model) if question.model else active_model())
+        model = model or (model_named(question.model) if question.model else principal.active_model or active_model())
         vector, impersonal = _vectors(question.query, cues, model)
     pool = max(POOL, 3 * question.top_k)
     return UnderstoodQuestion(question, cues, model, vector, impersonal, took, pool)
@@ -195,46 +205,48 @@ def _candidates(
         now,
         understood.pool,
         bool(places.names),
+        None if understood.impersonal is None else vector_text(understood.impersonal),
     )
     scopes = [*places.own, *places.others]
     among = passing(scopes, wanted)
-    words = keyword_hits(places.own, wanted, others=places.others, among=among)
-    trail.by_words(words)
-    trail.further = words.further
-    if words.speakers and understood.impersonal is not None:
-        trail.speakers = words.speakers
-        wanted = replace(wanted, vector=vector_text(understood.impersonal))
+    words = keyword_query(places.own, wanted, others=places.others, among=among)
+    near = None
+    if vector is not None:
+        pools = [nearest_query(pool, wanted, indexed=places.indexed, among=among) for pool in places.pools]
+        near = NearestQuery.joined(pools)
+        trail.ways |= {scope.name: near.scoped[scope.id] for scope in scopes}
+    found, hits = find_candidates(scopes, wanted, words=words, near=near)
+    _follow(trail, hits, found, places, most=wanted.most)
+    found = [candidate for candidate in found if candidate.id in trail.paths]
+    if hits.speakers and understood.impersonal is not None:
+        trail.speakers = hits.speakers
+        wanted = replace(wanted, vector=wanted.impersonal)
     if question.first:
-        _draw_first(question.first, places, wanted, trail)
-    found = _load_found(places, wanted, trail, among=among)
+        found += _draw_first(question.first, places, wanted, trail)
     if any(candidate.place for candidate in found):
         found += _neighbours(found, scopes, wanted, trail)
     return _with_claims(question, places, found, wanted, trail) if places.names else (found, None)
 
 
-def _load_found(places: Places, wanted: Search, trail: Trail, *, among: Few | None) -> list[Candidate]:
-    """Return what was found so far and the nearest of each pool, in one statement."""
-    scopes, known = [*places.own, *places.others], list(trail.paths)
-    if wanted.vector is None:
-        return load(scopes, known, wanted)
-    near = [nearest_query(pool, wanted, indexed=places.indexed, among=among) for pool in places.pools]
-    trail.ways |= {scope.name: query.scoped[scope.id] for query in near for scope in scopes if scope.id in query.scoped}
-    found = load(scopes, known, wanted, near=NearestQuery.joined(near))
+def _follow(trail: Trail, hits: KeywordHits, found: Sequence[Candidate], places: Places, *, most: int) -> None:
+    """Write down who was found by words, and who are the nearest of each pool."""
+    trail.by_words(hits)
+    trail.further = hits.further
     nearest_first = sorted((c for c in found if c.is_near), key=lambda c: (-(c.cosine or 0.0), c.id))
     for foreign in (False, True):
-        pool = [c.id for c in nearest_first if places.is_foreign(c.namespace_id) is foreign]
-        trail.by_meaning(pool[: wanted.most])
-    return [candidate for candidate in found if candidate.id in trail.paths]
+        trail.by_meaning([c.id for c in nearest_first if places.is_foreign(c.namespace_id) is foreign][:most])
 
 
-def _draw_first(sources: Sequence[str], places: Places, wanted: Search, trail: Trail) -> None:
-    """The best of these sources, however many of others are nearer."""
+def _draw_first(sources: Sequence[str], places: Places, wanted: Search, trail: Trail) -> list[Candidate]:
+    """Return the best of these sources, however many of others are nearer, as far as they were not found before."""
+    known, scopes = set(trail.paths), [*places.own, *places.others]
     wanted = replace(wanted, filters=replace(wanted.filters, source_type=list(sources)))
-    among = passing([*places.own, *places.others], wanted)
+    among = passing(scopes, wanted)
     words = keyword_hits(places.own, wanted, others=places.others, among=among)
     pools = places.pools if wanted.vector else []
     near = [nearest(pool, wanted, indexed=places.indexed, among=among)[0] for pool in pools]
     trail.by_source(words, [one for found in near for one in found])
+    return load(scopes, set(trail.paths) - known, wanted)
 
 
 def _neighbours(

@@ -93,10 +93,11 @@ class Places:
 
 
 def places_of(principal: Principal, question: Question, model: EmbeddingModel) -> Places:
-    """Return the existing ones among what the question reaches, and which have an index under the model. Raise NotFound when an asked one is not covered.
+    """Return the existing ones among what the question reaches, and which have an index under the model.
 
-    A question for a user reads the user's scope, its namespace and the shared one, in this order. Raise NotPermitted
-    for a project-wide question of whoever may not read wide.
+    A question for a user reads the user's scope, its namespace and the shared one, in this order.
+    Raise NotFound when an asked one is not covered, NotPermitted for a project-wide question of whoever may not read
+    wide.
     """
     access.require_readable(principal, question.namespaces)
     requested = [parts_of(principal.scope(name)) for name in question.namespaces]

@@ -122,9 +122,9 @@ class Trail:
             path = self.paths.setdefault(fragment_id, Path())
             path.words_rank, path.bm25 = rank, score
 
-    def by_meaning(self, scores: dict[uuid.UUID, float]) -> None:
+    def by_meaning(self, ids: Iterable[uuid.UUID]) -> None:
         """Found by vectors, best first."""
-        for rank, fragment_id in enumerate(scores, start=1):
+        for rank, fragment_id in enumerate(ids, start=1):
             self._path(fragment_id).meaning_rank = rank
 
     def by_neighbours(self, ids: Iterable[uuid.UUID]) -> None:

@@ -19,7 +19,7 @@ from memories.access import Principal, keys
 from memories.ingest.files import Message
 from memories.models import Namespace
 from memories.retrieval import fusion, pipeline
-from memories.retrieval.candidate_search import KeywordHits
+from memories.retrieval.candidate_search import NO_WORDS, Query
 from memories.retrieval.query_features import extract_cues
 from script.benches._scoring import DEPTHS, Row, is_beam, means, questions, scored, sessions, table
 
@@ -73,7 +73,7 @@ def only(parts: frozenset[str]) -> Iterator[None]:
             stack.enter_context(mock.patch.object(owner, name, value))
 
         if "words" not in parts:
-            switch(pipeline, "keyword_hits", lambda *_, **__: KeywordHits())
+            switch(pipeline, "keyword_query", lambda *_, **__: Query(NO_WORDS, []))
         if "meaning" not in parts:
             switch(pipeline, "embed_queries", lambda texts, **_: [None] * len(texts))
         if "neighbours" not in parts:

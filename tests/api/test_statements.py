@@ -1,0 +1,66 @@
+"""How many statements a request sends, beside those that begin, end and place its transactions."""
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+AROUND = ("SAVEPOINT", "RELEASE", "SET LOCAL", "BEGIN", "COMMIT")
+ASKED = {"namespace": "acme:main", "query": "Where do herons nest?"}
+
+
+@pytest.fixture
+def statements(alice):
+    """Posts twice; the statements of the second."""
+
+    def post(path, body):
+        alice.client.post(f"/api/v1/{path}", body, format="json")
+        with CaptureQueriesContext(connection) as queries:
+            assert alice.client.post(f"/api/v1/{path}", body, format="json").status_code in (200, 201)
+        return [query["sql"] for query in queries if not query["sql"].startswith(AROUND)]
+
+    return post
+
+
+@pytest.fixture
+def talk(store):
+    for n in range(12):
+        store("acme:main", f"Ann: the heron {n} nests behind the old mill.", source_type="conversation")
+    store("acme:other", "Herons nest by the weir.")
+
+
+@pytest.mark.usefixtures("talk")
+@pytest.mark.parametrize(
+    "more",
+    [
+        {},
+        {"query": "Where does Ann see herons?"},
+        {"namespace": None, "namespaces": ["acme:main", "acme:other"]},
+        {"query": "zebra"},
+        {"top_k": 200},
+    ],
+)
+def test_a_search_takes_four(statements, more):
+    body = {name: value for name, value in {**ASKED, **more}.items() if value is not None}
+    assert len(statements("search", body)) == 4
+
+
+@pytest.mark.usefixtures("talk")
+def test_a_context_takes_eight(statements):
+    assert len(statements("context", ASKED)) == 8
+
+
+def test_a_store_takes_thirteen(statements):
+    body = {"namespace": "acme:main", "content": "Otters swim by the weir."}
+    assert len(statements("fragments", body)) == 13
+
+
+def test_a_refused_key_costs_one_and_no_token(alice, agent_of, project, anonymous):
+    slow = agent_of(project, requests_per_minute=2)
+    forged = slow.key[:-20] + "x" * 20
+    with CaptureQueriesContext(connection) as queries:
+        assert {
+            anonymous.get("/api/v1/namespaces", headers={"Authorization": f"Bearer {forged}"}).status_code
+            for _ in range(3)
+        } == {401}
+    assert len([query for query in queries if "nova_find_key" in query["sql"]]) <= 3
+    assert [slow.client.get("/api/v1/namespaces").status_code for _ in range(3)] == [200, 200, 429]
