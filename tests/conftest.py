@@ -1,6 +1,7 @@
 """The cast and the ground of the tests: real Postgres, the app's login, a project of its own for every test."""
 
 import datetime
+import gc
 import hashlib
 import os
 import secrets
@@ -394,3 +395,9 @@ def _answers(url: str) -> bool:
 def anonymous() -> Client:
     """Nobody."""
     return Client()
+
+
+def pytest_collection_finish() -> None:
+    """What was collected stays until the end: the garbage collector need not look at it again and again."""
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)

@@ -60,6 +60,7 @@ def test_a_line_is_looked_at_no_further_than_needed():
     assert records.parts(b"[" + b'"",' * 1_000_000, most=100) == 151
 
 
+@pytest.mark.long
 def test_the_fullest_memory_comes_back_and_is_no_bomb(alice, principal, comes_back, monkeypatch):
     monkeypatch.setattr(bundle_reader, "FREE", 0)
     entity = {"text": NOISE[:200], "label": "person", "confidence": 0.5}

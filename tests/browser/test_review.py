@@ -55,6 +55,7 @@ def waiting_for(page, number):
     expect(page.get_by_text(re.compile(rf"^\s*{number} left"))).to_be_visible()
 
 
+@pytest.mark.long
 def test_twenty_by_keyboard_alone(at_memories, stage, quarrels, complaints):
     """Twenty settled by a key each, one of them undone, one decided by somebody else meanwhile."""
     quarrels(MANY)

@@ -38,6 +38,7 @@ def has_ended(page):
     expect(page.get_by_role("heading", name="Report")).to_be_visible()
 
 
+@pytest.mark.long
 def test_the_checklist_by_mouse(at_memories, page, stage, admin, tour, work, store_texts):
     at_memories("/")
 
@@ -113,6 +114,7 @@ def test_restore_without_scripts(at_memories, page, stage, admin, store_texts, w
     assert texts(stage) == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("browser_context_args", [{"java_script_enabled": False}], indirect=True)
 def test_every_page_shows_without_scripts(at_memories, page, stage, admin, tour):
     at_memories("/")
@@ -168,6 +170,7 @@ def test_a_key_is_shown_once(at_memories, page, stage, admin):
     expect(page.get_by_text("cancelled")).to_be_visible()
 
 
+@pytest.mark.long
 def test_no_request_leaves_for_another_host(at_memories, page, stage, admin, tour):
     hosts = set()
     page.on("request", lambda request: hosts.add(request.url.split("/")[2]))

@@ -363,6 +363,7 @@ def test_sixteen_writers_on_one_key(arena):
     writers_on_one_key(arena, ROUNDS)
 
 
+@pytest.mark.long
 def test_sixteen_writers_of_several_claims_at_once(arena):
     writers_of_several_claims(arena, ROUNDS)
 
@@ -371,13 +372,16 @@ def test_eight_reviewers_on_one_conflict(arena):
     reviewers_on_one_conflict(arena, 2)
 
 
+@pytest.mark.long
 def test_writers_while_people_resolve_and_take_back(arena):
     writers_and_a_reviewer(arena, ROUNDS)
 
 
+@pytest.mark.long
 def test_changes_votes_and_removals_against_stores(arena):
     changes_and_votes(arena, ROUNDS)
 
 
+@pytest.mark.long
 def test_rules_change_while_writers_store(arena):
     rules_and_writers(arena, ROUNDS)

@@ -107,7 +107,9 @@ def test_a_claim_about_one_text_is_not_another_s(model_server, store_unread, rea
     assert [(e.outcome, e.reasons) for e in proposal_history()] == [("blocked", ["not_in_the_text"])]
 
 
-@pytest.mark.parametrize("mode", ["bad_request", "malformed", "huge", "hang", "truncated"])
+@pytest.mark.parametrize(
+    "mode", ["bad_request", "malformed", "huge", pytest.param("hang", marks=pytest.mark.long), "truncated"]
+)
 def test_a_text_that_the_model_can_not_bear_is_given_up_alone(model_server, store_unread, read, count, settings, mode):
     settings.SIDECAR_TIMEOUT = 1.5
     model_server.except_for = ("poison", mode)

@@ -15,6 +15,7 @@ SSE = "text/event-stream; charset=utf-8"
 STREAMS = 60
 
 
+@pytest.mark.long
 def test_varied_streams_are_the_same_bytes(web, key, main, upstream, captured):
     headers = {"Authorization": f"Bearer {key}", NAMESPACE: main}
     with httpx2.Client(base_url=web, headers=headers, trust_env=False) as http:

@@ -64,7 +64,9 @@ def lies(n: int) -> list[str]:
 
 
 class TestFlood:
-    @pytest.mark.parametrize("size", [10, 30, 100, 300])
+    @pytest.mark.parametrize(
+        "size", [10, 30, pytest.param(100, marks=pytest.mark.long), pytest.param(300, marks=pytest.mark.long)]
+    )
     @pytest.mark.parametrize("ceiling", ["inference", "document", "tool_output"])
     def test_truth_when_weaker_texts_flood_the_namespace_stays_first(self, user, writer, ceiling, size):
         """They were written before the claim, so that none of them waits."""

@@ -179,6 +179,7 @@ def test_as_many_are_found_as_are_asked_for(fill, count, ask, looked_at):
     assert len(set(list(found)[:200]) & set(list(best)[:200])) >= 190
 
 
+@pytest.mark.long
 def test_of_more_than_can_be_looked_at_the_ids_say_which(principal, fill, count, ask):
     """Neither the order of the table, which others' rows change, nor age decides."""
     fill(["the heron nests"])

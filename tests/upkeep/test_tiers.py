@@ -178,6 +178,7 @@ def test_sizes_are_of_texts_and_vectors(store, principal, change):
         assert upkeep.lifecycle.sizes(principal.project_id) == {"hot": 16 + 776, "warm": 0, "cold": 24 + 776}
 
 
+@pytest.mark.long
 def test_thousands_move_in_few_queries(fill, run):
     spent = []
     for number in (1000, 2000):

@@ -58,6 +58,7 @@ def test_a_counted_namespace_weighs_in_a_users_search(alice, principal, monkeypa
     assert counted[2] == pytest.approx(uncounted[2], rel=0.05)
 
 
+@pytest.mark.long
 def test_another_users_thousand_texts_change_no_score_of_mine(alice, principal):
     fill(alice, herons("Ann", 3), user="ann")
     keep(alice, None, "Herons nest behind the mill.")

@@ -51,6 +51,7 @@ def hour(principal):
     return work
 
 
+@pytest.mark.long
 def test_an_hour_in_which_nothing_changed_costs_as_much_with_many_users_as_with_few(fill, hour):
     fill("main", 3, "The heron nests behind the mill.")
     assert hour()[0] == {"acme:main", *(f"acme:main/user-{n}" for n in range(3))}
