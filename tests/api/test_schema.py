@@ -64,6 +64,7 @@ def kept_connection():
         signal.connect(close_old_connections)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("kept_connection")
 @pytest.mark.parametrize("mode", list(GenerationMode), ids=lambda mode: mode.value)
 @pytest.mark.parametrize(("path", "method"), OPERATIONS, ids=lambda part: str(part))
