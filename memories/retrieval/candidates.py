@@ -130,7 +130,7 @@ LOADED = """
         length(f.content), CASE f.source_type WHEN 'conversation' THEN left(f.content, {speaker}) ELSE '' END,
         f.source_type = 'conversation', f.source_type = 'conversation' AND f.source IN ({user}), {piece_of},
         {quoted}, f.topics && %s::varchar[], {keys}, e.cosine, {believed}, {is_near}, {passes}, {words}
-    FROM {fragments}
+    FROM memories_fragment f
     LEFT JOIN LATERAL (
         SELECT access_count, last_accessed_at, stability FROM memories_access
         WHERE project_id = %s AND fragment_id = f.id OFFSET 0
@@ -141,13 +141,12 @@ LOADED = """
             AND model_id = '{model}' OFFSET 0
     ) AS e ON true
     {among}"""
-# What words and vectors find. Each is looked up by itself, however many the planner takes these to be.
+# What words and vectors find.
 FOUND = """WITH words (fragment_id, score, rank, beginning) AS MATERIALIZED ({words}),
     {asked}, near (fragment_id, cosine) AS MATERIALIZED ({near})"""
-FRAGMENTS_FOUND = """(SELECT fragment_id FROM words WHERE rank <= %s UNION SELECT fragment_id FROM near) AS found
-    CROSS JOIN LATERAL (
-        SELECT * FROM memories_fragment WHERE project_id = %s AND id = found.fragment_id OFFSET 0
-    ) AS f"""
+# As an array, as which ids come from outside, too: joined, a database without statistics reads a project for each.
+AMONG_FOUND = """WHERE f.project_id = %s
+    AND f.id = ANY (ARRAY(SELECT fragment_id FROM words WHERE rank <= %s UNION SELECT fragment_id FROM near))"""
 # In the first row only: what words found, and behind whom.
 WORDS_FOUND = """CASE WHEN row_number() OVER () = 1 THEN (
     SELECT json_agg(json_build_array(fragment_id, score, rank, beginning) ORDER BY score DESC, fragment_id) FROM words
@@ -234,17 +233,15 @@ def _load(
         is_near="f.id IN (SELECT fragment_id FROM near)" if found else "false",
         words=WORDS_FOUND if found else "NULL",
         asked="(SELECT vector FROM asked)" if found else "%s::halfvec",
-        fragments=FRAGMENTS_FOUND if found else "memories_fragment f",
-        among=f"WHERE f.project_id = %s AND f.id {among.statement}" if among else "",
+        among=AMONG_FOUND if among is None else f"WHERE f.project_id = %s AND f.id {among.statement}",
         **AGES,
     )
     project_id = scopes[0].project_id
     params = [*(found.params if found else ()), *[search.now] * len(AGES)]
     params += [*(search.cues.period or ("infinity", "infinity")), *([phrases] if phrases else [])]
     params += [search.cues.keys, *values]
-    params += [search.most, project_id] if found else []
-    params += [project_id, *([] if found else [search.vector]), project_id]
-    return fetch(statement, [*params, *((project_id, *among.params) if among else ())])
+    params += [project_id, *([] if found else [search.vector]), project_id, project_id]
+    return fetch(statement, [*params, *([search.most] if among is None else among.params)])
 
 
 def _candidate(row: tuple[Any, ...]) -> Candidate:
