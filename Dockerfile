@@ -19,6 +19,8 @@ RUN groupadd --gid 10001 novamem \
 WORKDIR /app
 COPY --from=build /app/.venv .venv
 COPY . .
+# Whoever runs it may write no compiled modules here, and each process would compile the product anew.
+RUN .venv/bin/python -m compileall -q manage.py novamem memories conflicts
 ENV HOST=0.0.0.0 PORT=8000 NOVAMEM_DATA_DIR=/data
 ENV HF_HUB_OFFLINE=1 TRANSFORMERS_OFFLINE=1 PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
 USER 10001:10001
