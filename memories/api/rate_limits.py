@@ -24,7 +24,7 @@ class KeyThrottle(BaseThrottle):
         principal, weight = request.user, 1
         if parts := getattr(view, "weighed_by", ""):
             items = request.data.get(parts) if isinstance(request.data, dict) else None
-            weight = max(1, min(len(items), view.most_parts)) if isinstance(items, Sized) else 1  # type: ignore[attr-defined]
+            weight = max(1, min(len(items), getattr(view, "most_parts", 1))) if isinstance(items, Sized) else 1
         return rate_limits.wait(principal, weight=weight) if isinstance(principal, Principal) else 0.0
 
     def wait(self) -> float:

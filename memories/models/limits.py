@@ -13,7 +13,7 @@ from memories.models.tenant import one_of
 
 # The bucket fills with `rate` tokens a minute up to `rate`. What weighs more than all of them waits for a full bucket
 # and leaves a debt, so that the rate holds in the long run.
-# Of each row of a source with a `key` and its `rate`.
+# Whose they are: the rows of a source, each with a `key` and its `rate`.
 TAKE = """
     INSERT INTO memories_ratebudget AS b (key_id, tokens, wait, at)
     SELECT k.key, k.rate - %(weight)s, 0, statement_timestamp() FROM {source} AS k

@@ -175,7 +175,7 @@ CLAIMED = """memories_claim.project_id = memories_fragment.project_id
 TURNS = range(-(2**31), 2**31)  # what a turn's number can be: beside the last one stands none
 
 
-def find(
+def find_candidates(
     scopes: Sequence[SearchScope], search: Search, *, words: Query, near: NearestQuery | None
 ) -> tuple[list[Candidate], KeywordHits]:
     """Return what words and vectors find, and the scores of the words; one statement. Without `near` words alone."""
@@ -184,8 +184,8 @@ def find(
     found = FOUND.format(words=words.statement, asked=asked.statement, near=nearest.statement)
     params = [*words.params, *asked.params, *nearest.params]
     rows = _load(scopes, search, found=Query(found, params))
-    told = json.loads(rows[0][-1] or "[]") if rows else []
-    hits = KeywordHits.of(((uuid.UUID(which), *scored) for which, *scored in told), search)
+    scores = json.loads(rows[0][-1] or "[]") if rows else []
+    hits = KeywordHits.of(((uuid.UUID(which), *scored) for which, *scored in scores), search)
     return [_candidate(row) for row in rows], hits
 
 

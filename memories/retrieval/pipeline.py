@@ -29,8 +29,7 @@ from memories.retrieval.candidate_search import (
     nearest_query,
     passing,
 )
-from memories.retrieval.candidates import Candidate, load, load_claims, load_neighbours
-from memories.retrieval.candidates import find as find_candidates
+from memories.retrieval.candidates import Candidate, find_candidates, load, load_claims, load_neighbours
 from memories.retrieval.conflict_filter import Rivalry, rivalry
 from memories.retrieval.expectation import explain_expected
 from memories.retrieval.floor import reaches_floor, reaching

@@ -85,8 +85,8 @@ class Meter:
 
 def requests_of(project: Project) -> dict[str, tuple[Callable[[], Any], int]]:
     """Return by name what is asked, and of how many parts it is."""
-    asked = keys.KeyRequest([f"{project.name}:*"], ["read", "write"], "tool_output", requests_per_minute=0)
-    headers = {"Authorization": f"Bearer {keys.issue(project, asked, owner='bench').text}", "Host": "127.0.0.1"}
+    request = keys.KeyRequest([f"{project.name}:*"], ["read", "write"], "tool_output", requests_per_minute=0)
+    headers = {"Authorization": f"Bearer {keys.issue(project, request, owner='bench').text}", "Host": "127.0.0.1"}
     client, texts, main = Client(), sentences(), f"{project.name}:main"
 
     def post(path: str, body: dict[str, Any]) -> None:
