@@ -245,17 +245,30 @@ def keyword_query(
 class NearestQuery(Query):
     """The nearest vectors as SQL: (fragment_id, cosine) rows, beside a CTE `asked` with the vector; the ways it goes.
 
-    `scoped`: by scope, how its vectors are searched.
+    `scoped`: by scope, how its vectors are searched; `vectors`: about how many the largest index holds, if any.
     """
 
     scoped: Mapping[uuid.UUID, SearchWay]
+    vectors: int | None = None
 
     @classmethod
     def joined(cls, queries: Sequence["NearestQuery"]) -> "NearestQuery":
         """Return one query for all that these find."""
         statement = " UNION ALL ".join(f"({query.statement})" for query in queries)
         ways = {scope: way for query in queries for scope, way in query.scoped.items()}
-        return cls(statement, [value for query in queries for value in query.params], ways)
+        largest = max((query.vectors for query in queries if query.vectors is not None), default=None)
+        return cls(statement, [value for query in queries for value in query.params], ways, largest)
+
+    def hold_in_view(self) -> None:
+        """Let this transaction search its indexes so that enough hits pass the conditions; before it is asked."""
+        if self.vectors is None:
+            return
+        ef_search = min(MOST_EF_SEARCH, max(EF_SEARCH, self.vectors // VECTORS_PER_EF))
+        with connection.cursor() as cursor:
+            cursor.execute(
+                f"SET LOCAL hnsw.ef_search = {ef_search}; SET LOCAL hnsw.iterative_scan = relaxed_order;"
+                f" SET LOCAL hnsw.max_scan_tuples = {MOST_SCANNED}"
+            )
 
 
 def nearest(
@@ -271,6 +284,7 @@ def nearest(
     """
     query = nearest_query(scopes, search, indexed=indexed, among=among)
     asked = asked_vector(search)
+    query.hold_in_view()
     found = fetch(f"WITH {asked.statement} SELECT * FROM ({query.statement}) AS near", [*asked.params, *query.params])
     return dict(sorted(found, key=lambda row: (-row[1], row[0]))[: search.most]), dict(query.scoped)
 
@@ -292,7 +306,7 @@ def nearest_query(
     indexed: Mapping[uuid.UUID, int],
     among: Few | None = None,
 ) -> NearestQuery:
-    """Return the query for at least the `most` nearest, for this transaction; `indexed` as in `nearest`."""
+    """Return the query for at least the `most` nearest; `indexed` as in `nearest`."""
     indexed = {} if search.filters.wants_cold else indexed
     few = among.counts if among else {}
     ways = {scope.id: choose_search(PlanGround(scope.id in indexed, few.get(scope.id))) for scope in scopes}
@@ -304,10 +318,9 @@ def nearest_query(
         parts.append(_nearest(by_way[SearchWay.PICK], search, among=among, exact=True))
     for scope in by_way[SearchWay.INDEX]:
         parts.append(_nearest_by_index(scope, search))
-    if by_way[SearchWay.INDEX]:
-        _hold_in_view(max(indexed[scope.id] for scope in by_way[SearchWay.INDEX]))
+    largest = max((indexed[scope.id] for scope in by_way[SearchWay.INDEX]), default=None)
     statement = " UNION ALL ".join(f"({part.statement})" for part in parts) or NOBODY
-    return NearestQuery(statement, [value for part in parts for value in part.params], ways)
+    return NearestQuery(statement, [value for part in parts for value in part.params], ways, largest)
 
 
 NOBODY = "SELECT NULL::uuid, NULL::float8 WHERE false"
@@ -351,13 +364,3 @@ def indexed(scopes: Sequence[SearchScope], model: EmbeddingModel) -> dict[uuid.U
     statement = """SELECT c.relname, c.reltuples::bigint FROM pg_class c JOIN pg_index i ON i.indexrelid = c.oid
         WHERE c.relname = ANY (%s) AND i.indisvalid"""
     return {names[name]: vectors for name, vectors in fetch(statement, [list(names)])}
-
-
-def _hold_in_view(vectors: int) -> None:
-    """For the search of an index of so many; it goes on until enough hits pass the conditions."""
-    ef_search = min(MOST_EF_SEARCH, max(EF_SEARCH, vectors // VECTORS_PER_EF))
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"SET LOCAL hnsw.ef_search = {ef_search}; SET LOCAL hnsw.iterative_scan = relaxed_order;"
-            f" SET LOCAL hnsw.max_scan_tuples = {MOST_SCANNED}"
-        )

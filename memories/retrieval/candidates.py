@@ -180,7 +180,8 @@ def find_candidates(
 ) -> tuple[list[Candidate], KeywordHits]:
     """Return what words and vectors find, and the scores of the words; one statement. Without `near` words alone."""
     asked = asked_vector(search, beside_words=True)
-    nearest = near or Query(NOBODY, [])
+    nearest = near or NearestQuery(NOBODY, [], {})
+    nearest.hold_in_view()
     found = FOUND.format(words=words.statement, asked=asked.statement, near=nearest.statement)
     params = [*words.params, *asked.params, *nearest.params]
     rows = _load(scopes, search, found=Query(found, params))

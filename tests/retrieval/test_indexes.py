@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import IntegrityError, connections
+from django.db import IntegrityError, connection, connections
 from django.utils import timezone
 
 from conflicts.search_index import embeddings, index_keywords
@@ -31,7 +31,15 @@ from memories.retrieval import (
     refresh_statistics,
     statistics,
 )
-from memories.retrieval.candidate_search import Search, index_name, indexed, keyword_hits, nearest, passing
+from memories.retrieval.candidate_search import (
+    NearestQuery,
+    Search,
+    index_name,
+    indexed,
+    keyword_hits,
+    nearest,
+    passing,
+)
 from memories.retrieval.indexes import memory_for
 from memories.retrieval.query_features import Cues
 from memories.retrieval.questions import Reach
@@ -425,3 +433,11 @@ def test_an_index_is_built_in_as_much_memory_as_its_graph_needs():
     assert memory_for(20_000, dim=384) < 100
     assert 700 < memory_for(500_000, dim=384) < 1_000
     assert memory_for(5_000_000, dim=384) == 1_024
+
+
+def test_indexes_of_two_pools_are_searched_as_the_larger_wants(principal):
+    larger, smaller = (NearestQuery("", [], {}, vectors) for vectors in (800_000, 30_000))
+    with access.enter(principal, why="test"), connection.cursor() as cursor:
+        NearestQuery.joined([larger, smaller]).hold_in_view()
+        cursor.execute("SHOW hnsw.ef_search")
+        assert cursor.fetchone() == ("1000",)
