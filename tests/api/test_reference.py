@@ -2,15 +2,13 @@
 
 import json
 import shlex
-from pathlib import Path
 
 import pytest
-import yaml
 from jsonschema import Draft4Validator
 
 from memories.api.reference import SchemaReader, reference
+from tests.openapi_document import DOCUMENT
 
-DOCUMENT = yaml.safe_load((Path(__file__).parent / "openapi.yaml").read_text())
 METHODS = [(path, method) for path, methods in DOCUMENT["paths"].items() for method in methods]
 
 
