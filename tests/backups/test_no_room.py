@@ -1,5 +1,6 @@
 """A disk that is full in the middle of a file: told as that, and nothing half-made is visible."""
 
+import errno
 import resource
 from contextlib import contextmanager
 
@@ -9,6 +10,7 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from memories import access, jobs
+from memories.audit import journal
 from memories.backups import storage as backup_storage
 from memories.models import Archive, Backup, Operation, Revision
 from memories.models.sql import execute
@@ -55,6 +57,16 @@ def test_an_operation_fails_with_no_space(principal, many, storage, kind, room):
     assert rows(principal, Backup) == []
     again = jobs.start(principal, kind=kind, wake_up=False, **wish)
     assert jobs.run(principal, again.id).state == "succeeded"
+
+
+def test_a_backup_fails_with_no_space_where_the_journal_has_none(principal, storage, monkeypatch):
+    def refuse(*_, **__):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(journal.Journal, "held", refuse)
+    operation = jobs.start(principal, kind="backup", namespace=None, options={}, now=timezone.now(), wake_up=False)
+    ended = jobs.run(principal, operation.id)
+    assert (ended.state, ended.error["code"]) == ("failed", "no_space")
 
 
 def test_an_upload_is_refused(alice, many, storage, principal):

@@ -161,7 +161,8 @@ def make(
     base that is not there, BadOptions for a base that covers less, NoSpace, RecordTooLong.
     """
     backup_id = uuid.uuid5(operation.id, request.origin)
-    audit.seal(principal, now=now)
+    with storage.report_full_disk():
+        audit.seal(principal, now=now)
     while True:
         with access.enter(principal, why="backup"):
             rows = Backup.objects.within(principal.project_id)
