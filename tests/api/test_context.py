@@ -257,6 +257,7 @@ def test_metrics_count_candidates_kept_and_exclusions(alice, shelf, client):
     assert grown['nova_context_excluded_total{reason="budget"}'] == out > 0
 
 
+@pytest.mark.long
 def test_the_number_of_queries_does_not_grow(alice, store):
     counts = []
     for known in (2, 60):

@@ -41,6 +41,7 @@ def test_the_file_holds_nothing_that_can_be_read(made, storage):
     assert made.file.endswith(".ndjson.gz.age")
 
 
+@pytest.mark.long
 def test_no_file_of_the_folder_ever_held_it_in_plain(store, back_up, recipient, storage, monkeypatch):
     """What is half written is encrypted too."""
     for _ in range(40):

@@ -56,6 +56,7 @@ def test_only_what_changed_since(service, committed, lines):
     assert not any(str(stays.id).encode() in line for line in told)
 
 
+@pytest.mark.long
 def test_a_chain_restores_what_its_last_one_saw(
     alice,
     principal,

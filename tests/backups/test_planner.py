@@ -62,6 +62,7 @@ def test_of_few_memories_the_planner_need_not_know(lost, restore, estimates):
     assert estimates == [0]
 
 
+@pytest.mark.long
 def test_a_restore_does_not_wait_for_whoever_analyzes_meanwhile(lost, restore, estimates, beside):
     backup = lost(10)
     with beside.transaction():

@@ -38,6 +38,7 @@ def test_a_key_and_a_member(at_memories, page, stage):
     assert Membership.objects.get(user__username=f"nora-{stage.project.name}").role == "viewer"
 
 
+@pytest.mark.long
 def test_what_is_done_to_a_memory(at_memories, page, stage, store_texts):
     (which,) = store_texts(HERON)
     at_memories(f"/memories/{which}/")
@@ -69,6 +70,7 @@ def test_what_is_done_to_a_memory(at_memories, page, stage, store_texts):
     assert rows(stage, Fragment) == []
 
 
+@pytest.mark.long
 def test_a_fork_that_is_merged_and_deleted(at_memories, page, stage, store_texts, work):
     store_texts(HERON)
     at_memories("/namespaces/")

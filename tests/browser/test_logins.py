@@ -12,6 +12,7 @@ from tests.console.test_second_factor import code_of
 pytestmark = pytest.mark.browser
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("scripts", [True, False])
 def test_a_second_factor_is_turned_on_and_asked_for(browser, stage, scripts):
     page = browser.new_context(java_script_enabled=scripts, base_url=stage.url).new_page()

@@ -71,6 +71,7 @@ def test_the_checklist_by_mouse(at_memories, page, stage, admin, tour, work, sto
     expect(page.get_by_role("heading", name="First steps")).to_have_count(0)
 
 
+@pytest.mark.long
 def test_restore_end_to_end(at_memories, page, stage, admin, store_texts, work):
     """Made, lost, planned, refused without the name, confirmed, brought back."""
     store_texts(HERON)
@@ -96,6 +97,7 @@ def test_restore_end_to_end(at_memories, page, stage, admin, store_texts, work):
     assert texts(stage) == [HERON]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("browser_context_args", [{"java_script_enabled": False}], indirect=True)
 def test_restore_without_scripts(at_memories, page, stage, admin, store_texts, work):
     store_texts(HERON)
@@ -136,6 +138,7 @@ def test_every_page_shows_without_scripts(at_memories, page, stage, admin, tour)
         expect(page.get_by_role("heading", name=re.compile(heading)).first).to_be_attached()
 
 
+@pytest.mark.long
 def test_fork_and_merge(at_memories, page, stage, admin, store_texts, work):
     store_texts(HERON)
     at_memories("/namespaces/")

@@ -21,6 +21,7 @@ def twins(stage, store_texts):
     return store_texts(HERON), store_texts(HERON)
 
 
+@pytest.mark.long
 def test_from_preview_to_undo(at_memories, twins, work):
     page = at_memories("/consolidation/")
     page.get_by_role("button", name="Preview").click()
@@ -92,6 +93,7 @@ def how_far(page):
     return tuple(int(bar.get_attribute(name)) for name in ("value", "max"))
 
 
+@pytest.mark.long
 def test_progress_is_seen_live_and_asking_ends_with_the_operation(at_memories, twins, worker, page):
     page.clock.install()
     at_memories("/consolidation/")

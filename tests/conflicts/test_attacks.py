@@ -77,6 +77,7 @@ def racing(committed: Project) -> Iterator[Callable[..., Any]]:
     connections.close_all()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("attack", ATTACKS[Family(RACE)][:2], ids=lambda attack: attack.name)
 def test_no_race_overrides_the_user(attack: Attack, racing: Send, committed: Project) -> None:
     world = Served(racing, f"{committed.name}:main", attack.topic)

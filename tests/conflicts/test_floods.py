@@ -38,6 +38,7 @@ def waiting(principal):
         return list(PendingConflict.objects.pending().order_by("id"))
 
 
+@pytest.mark.long
 def test_an_owner_has_a_hundred_values_waiting_on_a_key(by, store_budgets):
     store_budgets(by("user", "user_explicit"), "$750")
     flood = store_budgets(by("weak", "inference"), *(f"${n}" for n in range(1000, 1000 + MOST_WAITING + 3)))

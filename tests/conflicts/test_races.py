@@ -359,6 +359,7 @@ def arena(committed, agent_of):
     return Arena(send, f"{committed.name}:main")
 
 
+@pytest.mark.long
 def test_sixteen_writers_on_one_key(arena):
     writers_on_one_key(arena, ROUNDS)
 
@@ -368,6 +369,7 @@ def test_sixteen_writers_of_several_claims_at_once(arena):
     writers_of_several_claims(arena, ROUNDS)
 
 
+@pytest.mark.long
 def test_eight_reviewers_on_one_conflict(arena):
     reviewers_on_one_conflict(arena, 2)
 

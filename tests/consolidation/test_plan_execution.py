@@ -103,6 +103,7 @@ def test_only_one_at_a_time_in_a_namespace(begin):
     assert refused.value.operation_id == first.id
 
 
+@pytest.mark.long
 def test_a_cap_puts_off_the_rest(run, faded):
     faded(4)
     now = timezone.now()

@@ -43,6 +43,7 @@ def evicted_digest(principal, alice, evict, name, *, evicted=True):
     return made
 
 
+@pytest.mark.long
 def test_no_way_leads_back(alice, principal, namespace_row, store, run, now, evict, sweep):
     store(MAIN, "The otter swims.")
     row = store(MAIN, TEXT, by=alice.principal, tags=["safe"])

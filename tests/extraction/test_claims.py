@@ -453,6 +453,7 @@ class TestLaws:
         for quoted in (f'The note reads "{text}"', f"> {text}", f"```\n{text}\n```", f"<x>{text}</x>"):
             assert not any(claim.first_person for claim in extract(quoted))
 
+    @pytest.mark.long
     @pytest.mark.parametrize(
         "unit",
         [

@@ -233,6 +233,7 @@ def graph_of(agent):
     return [{**body, "request_id": None} for body in around], found
 
 
+@pytest.mark.long
 def test_a_rebuild_gives_the_same_answers(alice, talk, connect, rebuild, principal):
     connect()
     before = graph_of(alice)

@@ -73,6 +73,7 @@ def test_a_connection_names_the_user_of_calls_that_name_none(web, alice, own_nam
     assert session.call("recall", query="allergic to what?", user=ZOE)["results"][0]["content"] == ALLERGY
 
 
+@pytest.mark.long
 def test_a_process_is_told_the_user_by_its_environment(web_environment, alice, own_namespace, scopes):
     @asynccontextmanager
     async def connect():

@@ -1,5 +1,6 @@
 """Forks of a namespace with users: all at once, each user apart."""
 
+import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
@@ -20,6 +21,7 @@ def fork(principal, place_of, source, target):
     return told, len(asked)
 
 
+@pytest.mark.long
 def test_a_fork_asks_as_much_for_many_users_as_for_few(alice, principal, place_of):
     for agent, users in (("few", 2), ("many", 40)):
         for number in range(users):

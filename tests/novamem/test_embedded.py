@@ -29,6 +29,7 @@ with running(Path(sys.argv[1])) as logins:
     print(logins.owner, flush=True)
     sys.stdin.read()
 """
+pytestmark = pytest.mark.long
 ROOT_ONLY = pytest.mark.skipif(os.geteuid() != 0, reason="root keeps the cluster elsewhere")
 
 

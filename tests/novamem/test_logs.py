@@ -42,6 +42,7 @@ def test_an_error_of_the_database_is_told_without_the_row(committed):
     assert "penicillin" not in told
 
 
+@pytest.mark.long
 def test_no_word_of_a_request_is_logged(committed, web_environment, tmp_path):
     wish = keys.KeyRequest([f"{committed.name}:*"], ["read", "write"], "tool_output")
     key = keys.issue(committed, wish, owner="alice").text

@@ -77,6 +77,7 @@ def test_words_and_meaning_are_found(written):
     assert packs.search(written, '" OR NEAR( * :') is not None
 
 
+@pytest.mark.long
 def test_it_is_searched_without_a_database(written):
     environment = {
         **os.environ,

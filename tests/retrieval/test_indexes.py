@@ -181,6 +181,7 @@ def test_what_is_not_active_is_not_found_through_the_index(ground, small):
         assert set(found) == {row.id for row in rows[-3:]}
 
 
+@pytest.mark.long
 def test_vectors_of_others_change_neither_results_nor_order(ground, small):
     """3,000 foreign vectors nearer to the question than any of its own."""
     fill(ground, "main", near(axis(0), MANY, spread=3.0))

@@ -64,6 +64,7 @@ def test_an_hour_in_which_nothing_changed_costs_as_much_with_many_users_as_with_
     assert many == few
 
 
+@pytest.mark.long
 def test_upkeep_follows_the_scopes_that_changed(fill, hour, principal):
     fill("main", 10, "The heron nests behind the mill.")
     hour()
