@@ -2,7 +2,7 @@
 
 import datetime
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,8 +13,9 @@ from conflicts.free_text import Shadow, read_statements
 from conflicts.keys import naming
 from conflicts.locks import Place, lock_keys, lock_namespaces
 from conflicts.models import PendingConflict
+from conflicts.namespace_state import NamespaceState
 from conflicts.persistence import one_value_checked_at_the_end, record, supersede
-from conflicts.search_index import index_keywords, refuse_forgotten, reindex_fragment, store_vectors
+from conflicts.search_index import index_fragments, refuse_forgotten, reindex_fragment
 from memories.errors import NovaError
 from memories.models import Claim, EmbeddingModel, Fragment
 from memories.models.bulk import insert
@@ -52,22 +53,30 @@ class Admission:
     replaced: bool = False
 
 
-def admit(newcomers: Sequence[Newcomer], *, model: EmbeddingModel, now: datetime.datetime) -> list[Admission]:
+def admit(
+    newcomers: Sequence[Newcomer],
+    *,
+    model: EmbeddingModel,
+    now: datetime.datetime,
+    states: Mapping[uuid.UUID, NamespaceState] | None = None,
+) -> list[Admission]:
     """Store the newcomers in order, all or nothing, in the open transaction; each passes the gate.
 
     A claim that loses is quarantined and replaces nothing, and its fragment when nothing of it stands; one that repeats
     what stands becomes that. Raise BlockedByErasure for the first whose text was forgotten, and ClaimsDisagree.
+
+    Who gives the `states` of their namespaces, as read in this transaction, has refused forgotten texts itself.
     """
-    refuse_forgotten([newcomer.fragment for newcomer in newcomers])
+    if states is None:
+        refuse_forgotten([newcomer.fragment for newcomer in newcomers])
     if not newcomers:
         return []
-    evaluation, cases = _evaluate(newcomers, now=now)
+    evaluation, cases = _evaluate(newcomers, now=now, states=states)
     kept = [(case, n.vector) for case, n in zip(cases, newcomers, strict=True) if not case.repeats]
     with one_value_checked_at_the_end(any(case.replaces for case in cases)):
         insert([case.fragment for case, _ in kept])
         insert([claim for case, _ in kept for claim in case.claims])
-        index_keywords([case.fragment.id for case, _ in kept])
-        store_vectors([(case.fragment, vector, case.claims) for case, vector in kept], model=model)
+        index_fragments([(case.fragment, vector, case.claims) for case, vector in kept], model=model)
         conflicts = record(evaluation, cases)
     return [_admission(evaluation, case, conflicts) for case in cases]
 
@@ -179,11 +188,13 @@ def _evaluate(
     by_a_person: bool = False,
     returning: bool = False,
     left: Iterable[Place] = (),
+    states: Mapping[uuid.UUID, NamespaceState] | None = None,
 ) -> tuple[Evaluation, list[Assessment]]:
     claims = sum(len(n.claims) + sum(statement.retracts for statement in n.statements) for n in newcomers)
-    evaluation = _evaluation(newcomers, claims=claims, now=now)
+    evaluation = _evaluation(newcomers, claims=claims, now=now, states=states)
+    claimed = None if states is None else {namespace_id for namespace_id, state in states.items() if state.is_claimed}
     texts, beside = [n.fragment for n in newcomers], [n.claims for n in newcomers]
-    found = read_statements(texts, evaluation.namings, beside=beside, now=now)
+    found = read_statements(texts, evaluation.namings, beside=beside, claimed=claimed, now=now)
     changes = 0 if returning else sum(shadow.changes for shadow in found)
     if changes and not claims:
         evaluation = _evaluation(
@@ -217,9 +228,15 @@ def _case(evaluation: Evaluation, newcomer: Newcomer, shadow: Shadow, *, returni
     return evaluation.case(newcomer.fragment, [*newcomer.claims, *more], [*read, *statements])
 
 
-def _evaluation(newcomers: Sequence[Newcomer], *, claims: int, now: datetime.datetime) -> Evaluation:
+def _evaluation(
+    newcomers: Sequence[Newcomer],
+    *,
+    claims: int,
+    now: datetime.datetime,
+    states: Mapping[uuid.UUID, NamespaceState] | None = None,
+) -> Evaluation:
     namespaces = [newcomer.fragment.namespace_id for newcomer in newcomers]
-    return Evaluation(newcomers[0].fragment.project_id, namespaces, claims=claims, now=now)
+    return Evaluation(newcomers[0].fragment.project_id, namespaces, claims=claims, now=now, states=states)
 
 
 def _admission(

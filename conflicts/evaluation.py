@@ -3,7 +3,7 @@
 import datetime
 import uuid
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from django.db import connection
@@ -17,6 +17,7 @@ from conflicts.key_state import KeyState, Verdict, is_ruled_by_another
 from conflicts.keys import Naming, naming
 from conflicts.locks import Place, lock_keys, lock_namespaces
 from conflicts.models import PendingConflict, Ruling
+from conflicts.namespace_state import NamespaceState
 from conflicts.rulings import binding_of
 from conflicts.verdicts import combined_status, set_verdicts
 from memories.errors import NovaError
@@ -111,14 +112,22 @@ class Evaluation:
     """Names, locks and reads once, before anything is decided."""
 
     def __init__(
-        self, project_id: uuid.UUID, namespace_ids: Iterable[uuid.UUID], *, claims: int, now: datetime.datetime
+        self,
+        project_id: uuid.UUID,
+        namespace_ids: Iterable[uuid.UUID],
+        *,
+        claims: int,
+        now: datetime.datetime,
+        states: Mapping[uuid.UUID, NamespaceState] | None = None,
     ) -> None:
         self.project_id, self.now = project_id, now
         # `claims`: how many keys will be decided on.
         places = set(namespace_ids)
         roots = set(roots_of(project_id, places).values()) - places
         self.alone = bool(claims) and lock_namespaces(places, claims=claims, roots=roots)
-        self.namings: dict[uuid.UUID, Naming] = naming(project_id, places)
+        # What was read before the namespaces were locked does not count.
+        known = None if claims or states is None else {place: states[place].naming for place in places}
+        self.namings: dict[uuid.UUID, Naming] = naming(project_id, places) if known is None else known
         self.key_states: dict[Place, KeyState] = {}
         # The claims that stand or wait on the keys, their fragments at hand.
         self.claims: dict[uuid.UUID, Claim] = {}

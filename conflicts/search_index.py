@@ -9,8 +9,8 @@ from django.db import connection
 from django.utils import timezone
 
 from memories.errors import NovaError
-from memories.models import Claim, Embedding, EmbeddingModel, Erasure, Fragment, PendingEmbedding
-from memories.models.bulk import insert
+from memories.models import Claim, Embedding, EmbeddingModel, Fragment, PendingEmbedding
+from memories.models.bulk import COPY_FROM, insert, insert_statement
 from memories.models.enums import Tier
 from memories.models.namespace import roots_of
 from memories.models.search import LIVE
@@ -50,7 +50,7 @@ def find_forgotten_texts(project_id: uuid.UUID, texts: Sequence[tuple[uuid.UUID 
 
     Each comes with its namespace, None for one that is not there yet, and the authority of who says it.
     """
-    if not texts or not Erasure.objects.within(project_id).exists():
+    if not texts:
         return []
     with connection.cursor() as cursor:
         cursor.execute(
@@ -58,12 +58,13 @@ def find_forgotten_texts(project_id: uuid.UUID, texts: Sequence[tuple[uuid.UUID 
                    SELECT nova_fingerprints(%s, t.content) AS prints, t.place, t.authority, t.index
                    FROM unnest(%s::uuid[], %s::text[], %s::int[]) WITH ORDINALITY
                        AS t (place, content, authority, index)
+                   WHERE EXISTS (SELECT FROM memories_erasure e WHERE e.project_id = %s)
                )
                SELECT DISTINCT asked.index FROM asked
                JOIN memories_erasure e ON e.project_id = %s AND e.fingerprint = ANY (asked.prints)
                    AND e.authority >= asked.authority AND (e.namespace_id IS NULL OR e.namespace_id = asked.place)
                ORDER BY asked.index""",
-            [project_id, *map(list, zip(*texts, strict=True)), project_id],
+            [project_id, *map(list, zip(*texts, strict=True)), project_id, project_id],
         )
         return [row[0] - 1 for row in cursor]
 
@@ -74,28 +75,38 @@ def index_keywords(fragment_ids: Sequence[uuid.UUID]) -> None:
         cursor.execute("SELECT nova_index_keywords(%s::uuid[])", [list(fragment_ids)])
 
 
-def store_vectors(rows: Sequence[tuple[Fragment, Any, Sequence[Claim]]], *, model: EmbeddingModel) -> None:
-    """Store the unit vectors that are there; the fragments wait for those of all other live models.
+def index_fragments(rows: Sequence[tuple[Fragment, Any, Sequence[Claim]]], *, model: EmbeddingModel) -> None:
+    """Write keyword rows and the unit vectors that are there; the fragments wait for those of all other live models.
 
     Which models live is read here, in the transaction: so a switch between embedding and storing loses nothing.
     """
     if not rows:
         return
-    insert(embeddings(rows, model=model))
+    vectors = embeddings(rows, model=model)
+    if len(vectors) >= COPY_FROM:
+        insert(vectors)
+        vectors = []
+    kept, values = insert_statement(vectors) if vectors else ("SELECT", [])
+    ids = [row.id for row, _, _ in rows]
     with connection.cursor() as cursor:
         cursor.execute(
-            """INSERT INTO memories_pendingembedding (id, project_id, fragment_id, model_id, attempts, not_before)
-               SELECT gen_random_uuid(), %s, placed.id, m.id, 0, %s
-               FROM unnest(%s::uuid[], %s::bool[]) AS placed (id, has_vector)
-               JOIN memories_embeddingmodel m ON m.state = ANY (%s) AND NOT (placed.has_vector AND m.id = %s)
-               ON CONFLICT (project_id, fragment_id, model_id) DO NOTHING""",
+            f"""WITH kept AS ({kept}), waiting AS (
+                   INSERT INTO memories_pendingembedding (id, project_id, fragment_id, model_id, attempts, not_before)
+                   SELECT gen_random_uuid(), %s, placed.id, m.id, 0, %s
+                   FROM unnest(%s::uuid[], %s::bool[]) AS placed (id, has_vector)
+                   JOIN memories_embeddingmodel m ON m.state = ANY (%s) AND NOT (placed.has_vector AND m.id = %s)
+                   ON CONFLICT (project_id, fragment_id, model_id) DO NOTHING
+               )
+               SELECT nova_index_keywords(%s::uuid[])""",
             [
+                *values,
                 rows[0][0].project_id,
                 timezone.now(),
-                [row.id for row, _, _ in rows],
+                ids,
                 [vector is not None for _, vector, _ in rows],
                 list(LIVE),
                 model.id,
+                ids,
             ],
         )
 
@@ -104,8 +115,7 @@ def reindex_fragment(fragment: Fragment, vector: Any, claims: Sequence[Claim], *
     """Replace what search needs of a fragment whose text is new."""
     for table in (PendingEmbedding, Embedding):
         table.objects.filter(project_id=fragment.project_id, fragment_id=fragment.id).delete()
-    index_keywords([fragment.id])
-    store_vectors([(fragment, vector, claims)], model=model)
+    index_fragments([(fragment, vector, claims)], model=model)
 
 
 def embeddings(rows: Sequence[tuple[Fragment, Any, Sequence[Claim]]], *, model: EmbeddingModel) -> list[Embedding]:

@@ -56,18 +56,21 @@ def read_statements(
     namings: Mapping[uuid.UUID, Naming],
     *,
     beside: Sequence[Sequence[ClaimDraft]] = (),
+    claimed: set[uuid.UUID] | None = None,
     now: datetime.datetime,
 ) -> list[Shadow]:
     """Return what each text says against claims that are stronger, by a ruling too, or its owner's own and no stronger.
 
     One's own are changed only by what was said plainly, in the first person: what somebody pastes or quotes is not
-    their word. The claims `beside` each text tell of what its words leave open.
+    their word. The claims `beside` each text tell of what its words leave open. `claimed` are the namespaces in which
+    a claim stands, where that was read in this transaction.
     """
     project_id = fragments[0].project_id
-    watched = Claim.objects.watched({f.namespace_id for f in fragments}, above=0)
-    statements = [read(f.wording) if f.namespace_id in watched else [] for f in fragments]
+    if claimed is None:
+        claimed = Claim.objects.watched({f.namespace_id for f in fragments}, above=0)
+    statements = [read(f.wording) if f.namespace_id in claimed else [] for f in fragments]
     keys = [keys_of(s, namings[f.namespace_id]) for s, f in zip(statements, fragments, strict=True)]
-    found = _standing(project_id, watched, sorted(set().union(*keys)), now=now)
+    found = _standing(project_id, claimed, sorted(set().union(*keys)), now=now)
     ruled = _ruled(project_id, [claim for claims in found.values() for claim in claims])
     return [
         _shadow_of(

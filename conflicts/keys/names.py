@@ -5,13 +5,14 @@ import uuid
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from django.db import connection
+
 from conflicts.keys.aliases import subject_key
 from conflicts.keys.normalization import canonical_key, digest_of
 from conflicts.keys.predicates import Rule, is_known, rule_for, spellings_of
 from conflicts.keys.values import canonical_value
 from conflicts.models import Predicate
 from memories.models import Project
-from memories.models.namespace import roots_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,7 @@ NAMES = """jsonb_build_object(
 
 
 def names_from(text: str) -> Naming:
-    """Return the names of a namespace of which a statement told `NAMES`."""
+    """Return the names of a namespace, from what a statement gave as `NAMES`."""
     found = json.loads(text)
     rules = [Rule(name, one, kind, tuple(aliases), policy) for name, one, kind, aliases, policy in found["rules"] or ()]
     return Naming(bytes.fromhex(found["salt"]), spellings_of(rules))
@@ -81,13 +82,12 @@ def names_from(text: str) -> Naming:
 
 def naming(project_id: uuid.UUID, namespace_ids: Iterable[uuid.UUID]) -> dict[uuid.UUID, Naming]:
     """Return the names of each namespace, as registered now; a user's scope has those of its root."""
-    roots = roots_of(project_id, namespace_ids)
-    rules: dict[uuid.UUID, list[Rule]] = {root_id: [] for root_id in roots.values()}
-    for row in Predicate.objects.within(project_id).filter(namespace__in=rules):
-        rules[row.namespace_id].append(rule_of(row))
-    salt = _salt(project_id)
-    named = {root_id: Naming(salt, spellings_of(found)) for root_id, found in rules.items()}
-    return {namespace_id: named[root_id] for namespace_id, root_id in roots.items()}
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT n.id, {NAMES} FROM memories_namespace n WHERE n.project_id = %s AND n.id = ANY (%s::uuid[])",
+            [project_id, list(set(namespace_ids))],
+        )
+        return {namespace_id: names_from(text) for namespace_id, text in cursor}
 
 
 def rule_of(row: Predicate) -> Rule:

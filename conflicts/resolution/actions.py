@@ -19,7 +19,7 @@ from conflicts.models import PendingConflict
 from conflicts.persistence import Succession, supersede, supersede_claims
 from conflicts.resolution.cardinality import make_multi_valued, restore_predicate
 from conflicts.resolution.periods import split
-from conflicts.search_index import index_keywords, refuse_forgotten, store_vectors
+from conflicts.search_index import index_fragments, refuse_forgotten
 from conflicts.verdicts import VerdictChange, save_verdicts
 from memories.errors import NovaError
 from memories.models import Claim, EmbeddingModel, Fragment, Link
@@ -280,8 +280,7 @@ def _correct(
     for claim, assertion in zip(made, assertions, strict=True):
         claim.slot = evaluation.key_states[place_of(claim)].free_slot(assertion, without=gone)
     insert(made)
-    index_keywords([fragment.id])
-    store_vectors([(fragment, vector, made)], model=correction.model)
+    index_fragments([(fragment, vector, made)], model=correction.model)
     ends = {"fragment_id": fragment.id, "other_id": newcomer.id, "kind": LinkKind.RELATED}
     link = Link.objects.create(project_id=evaluation.project_id, **ends)
     done = supersede_claims(evaluation.project_id, dict.fromkeys(opponents, fragment.id), now=evaluation.now)

@@ -18,7 +18,7 @@ from memories.access.scopes import (
     readable,
     readable_scopes,
     requested_scopes,
-    require_readable,
+    require_reach,
     writable,
 )
 from memories.access.transactions import (
@@ -48,7 +48,7 @@ __all__ = [
     "principal_of_row",
     "readable",
     "readable_scopes",
-    "require_readable",
+    "require_reach",
     "system_principal",
     "retry_on_contention",
     "writable",

@@ -1,5 +1,7 @@
 """Scopes: the namespaces that a principal reaches, and those of users below them."""
 
+from collections.abc import Iterable
+
 from django.db.models import Q
 
 from memories.access.principals import NotFound, Principal, UserRequired
@@ -10,14 +12,14 @@ from memories.models.namespace import BadUser, NamespaceQuerySet, parts_of, scop
 
 def readable(principal: Principal, names: list[str]) -> list[Namespace]:
     """The existing ones among covered namespaces, for the request's user. Raise NotFound when one is not covered."""
-    require_readable(principal, names)
+    require_reach(principal, names)
     return list(Namespace.objects.within(principal.project_id).named(map(principal.scope, names)))
 
 
-def require_readable(principal: Principal, names: list[str]) -> None:
+def require_reach(principal: Principal, names: Iterable[str], *, reading: bool = True) -> None:
     """Raise NotFound when one of the names is not covered; whether they exist is not asked. Raise UserRequired."""
     for name in names:
-        if not _reaches(principal, name, reading=True):
+        if not _reaches(principal, name, reading=reading):
             raise NotFound(f"namespace {name}")
 
 
@@ -82,6 +84,5 @@ def find(principal: Principal, name: str) -> Namespace | None:
 
 def writable(principal: Principal, name: str) -> Namespace:
     """A covered namespace, for the request's user, made when it is missing. Raise NotFound when it is not covered."""
-    if not _reaches(principal, name):
-        raise NotFound(f"namespace {name}")
+    require_reach(principal, [name], reading=False)
     return Namespace.objects.ensure(project_id=principal.project_id, name=principal.scope(name))

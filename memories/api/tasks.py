@@ -110,7 +110,7 @@ class TasksView(APIView):
             return IdempotentAnswer(201 if answer.made else 200, TaskAnswer(answered(answer)).data, named)
 
         def prepare() -> Any:
-            access.require_readable(principal, [place])
+            access.require_reach(principal, [place])
             return agent_tasks.prepare_report(report)
 
         return answer_once(request, prepare=prepare, effect=effect)

@@ -145,7 +145,7 @@ class ReinforcementsView(APIView):
         values = validated(ReinforcementInput, request.data)
 
         def effect(_: None) -> IdempotentAnswer:
-            access.require_readable(principal, [values["namespace"]])
+            access.require_reach(principal, [values["namespace"]])
             pattern = find_previous(
                 principal,
                 namespace=values["namespace"],

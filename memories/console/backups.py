@@ -39,7 +39,7 @@ def everything(request: Any) -> HttpResponse:
     if request.method != "POST":
         return _list(request)
     policy = request.POST.get("policy", ExportPolicy.FULL)
-    access.require_readable(request.principal, request.POST.getlist("namespaces"))
+    access.require_reach(request.principal, request.POST.getlist("namespaces"))
     options: dict[str, Any] = {"policy": policy, "include_embeddings": request.POST.get("embeddings") == "yes"}
     options |= {"namespaces": names} if (names := request.POST.getlist("namespaces")) else {}
     options |= {"base": base} if (base := request.POST.get("base")) else {}

@@ -3,8 +3,9 @@
 import datetime
 import hashlib
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from conflicts.namespace_state import NamespaceState
 from conflicts.public import (
     MOST_KEYS,
     Admission,
@@ -31,10 +32,16 @@ DETAILS = (
 
 
 def enter(
-    principal: Principal, newcomers: Sequence[Newcomer], *, model: EmbeddingModel, now: datetime.datetime
+    principal: Principal,
+    newcomers: Sequence[Newcomer],
+    *,
+    model: EmbeddingModel,
+    now: datetime.datetime,
+    states: Mapping[uuid.UUID, NamespaceState],
 ) -> list[Admission]:
     """Store newcomers, in order; one whose key stands in its namespace replaces what that says.
 
+    None of them was forgotten, and their namespaces are as in `states`.
     Raise NotPermitted for a key whose memory is another's or of more authority.
     """
     known = _known([newcomer.fragment for newcomer in newcomers])
@@ -43,14 +50,15 @@ def enter(
     for newcomer in newcomers:
         namespace = (newcomer.fragment.namespace_id, newcomer.fragment.key)
         if namespace in known:
-            admissions += admit(run, model=model, now=now)
+            admissions += admit(run, model=model, now=now, states=None if admissions else states)
             admissions.append(_replaced(principal, known[namespace], newcomer, model=model, now=now))
             run = []
             continue
         run.append(newcomer)
         if newcomer.fragment.key:
             known[namespace] = newcomer.fragment.id
-    return [*admissions, *admit(run, model=model, now=now)]
+    # What was admitted before changed what stands.
+    return [*admissions, *admit(run, model=model, now=now, states=None if admissions else states)]
 
 
 def _known(fragments: Sequence[Fragment]) -> dict[Place, uuid.UUID]:

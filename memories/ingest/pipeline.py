@@ -2,11 +2,12 @@
 
 import datetime
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from conflicts.authority import SOURCE_RANK, bounded_importance, granted_authority, lowered_source
+from conflicts.namespace_state import NamespaceState, states_of
 from conflicts.public import Admission, Newcomer
 from conflicts.search_index import BlockedByErasure, find_forgotten_fragments
 from memories import access
@@ -17,7 +18,7 @@ from memories.ingest.embedding_queue import queue_reading
 from memories.ingest.external_keys import enter
 from memories.ingest.updates import require_may_keep
 from memories.language import Routing, route
-from memories.models import Claim, EmbeddingModel, Fragment, Namespace
+from memories.models import EmbeddingModel, Fragment, Namespace
 from memories.models.enums import FragmentType, SourceClass, SourceType
 from memories.models.scoring import initial_importance
 from memories.providers import active_model, embed
@@ -81,15 +82,16 @@ def store_each(principal: Principal, prepared: Prepared, *, now: datetime.dateti
     """As `keep`, but what was forgotten stops no other: None stands in its place."""
     principal.require("write")
     with access.enter(principal, why="store"):
-        names = {draft.namespace for draft in prepared.drafts}
-        namespaces = {name: access.writable(principal, name) for name in sorted(names)}
+        named = _states(principal, prepared.drafts)
+        states = {state.namespace.id: state for state in named.values()}
         parents = _parents(principal, prepared.drafts)
         fragments = [
-            _fragment(principal, draft, routing, namespaces[draft.namespace], parents, now)
+            _fragment(principal, draft, routing, named[draft.namespace].namespace, parents, now)
             for draft, routing in zip(prepared.drafts, prepared.routings, strict=True)
         ]
-        forgotten = set(find_forgotten_fragments(fragments))
-        readings = _readings(prepared, fragments)
+        has_erasures = any(state.has_erasures for state in states.values())
+        forgotten = set(find_forgotten_fragments(fragments) if has_erasures else ())
+        readings = _readings(prepared, fragments, states)
         newcomers = [
             Newcomer(fragment, vector, draft.claims or reading.claims_for(fragment), reading.statements_of(fragment))
             for fragment, vector, draft, reading in zip(
@@ -97,7 +99,7 @@ def store_each(principal: Principal, prepared: Prepared, *, now: datetime.dateti
             )
         ]
         kept = [n for n in range(len(newcomers)) if n not in forgotten]
-        entered = enter(principal, [newcomers[n] for n in kept], model=prepared.model, now=now)
+        entered = enter(principal, [newcomers[n] for n in kept], model=prepared.model, now=now, states=states)
         admissions = dict(zip(kept, entered, strict=True))
         queue_reading([one for n, one in admissions.items() if prepared.drafts[n].extract_claim])
         return [admissions.get(n) for n in range(len(newcomers))]
@@ -110,10 +112,20 @@ def build_fragment(
     return _fragment(principal, prepared.drafts[0], prepared.routings[0], namespace, {}, now)
 
 
-def _readings(prepared: Prepared, fragments: Sequence[Fragment]) -> list[Reading]:
+def _states(principal: Principal, drafts: Sequence[Draft]) -> dict[str, NamespaceState]:
+    """Return by name where drafts are to stand, made where it is missing. Raise NotFound when one is not covered."""
+    names = sorted({draft.namespace for draft in drafts})
+    access.require_reach(principal, names, reading=False)
+    scopes = {name: principal.scope(name) for name in names}
+    found = states_of(principal.project_id, scopes.values())
+    return {name: found[scope] for name, scope in scopes.items()}
+
+
+def _readings(
+    prepared: Prepared, fragments: Sequence[Fragment], states: Mapping[uuid.UUID, NamespaceState]
+) -> list[Reading]:
     """Return what each text states; read only where something stands that it could contradict."""
-    weakest = min((fragment.authority for fragment in fragments), default=0)
-    watched = Claim.objects.watched({fragment.namespace_id for fragment in fragments}, above=weakest)
+    watched = {namespace_id for namespace_id, state in states.items() if state.is_claimed}
     for draft, reading, fragment in zip(prepared.drafts, prepared.readings, fragments, strict=True):
         if draft.claims or (reading and reading.claims):
             watched.add(fragment.namespace_id)

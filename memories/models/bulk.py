@@ -36,6 +36,16 @@ def insert(rows: Sequence[models.Model]) -> None:
         _copy(model, rows)
 
 
+def insert_statement(rows: Sequence[models.Model]) -> tuple[str, list[Any]]:
+    """Return the statement that inserts a few rows of one model, and its values, to stand inside a larger one."""
+    fields = stored_fields(type(rows[0]))
+    columns = ", ".join(f'"{field.column}"' for field in fields)
+    places = ", ".join([f"({', '.join(['%s'] * len(fields))})"] * len(rows))
+    readers = [_reader(field) for field in fields]
+    values = [read(row) for row in rows for read in readers]
+    return f'INSERT INTO "{type(rows[0])._meta.db_table}" ({columns}) VALUES {places}', values
+
+
 def stored_fields(model: type[models.Model]) -> list[Any]:
     """Return the fields of which a new row gives the values: neither generated nor the database's own."""
     return [

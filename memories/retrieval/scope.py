@@ -99,7 +99,7 @@ def places_of(principal: Principal, question: Question, model: EmbeddingModel) -
     Raise NotFound when an asked one is not covered, NotPermitted for a project-wide question of whoever may not read
     wide.
     """
-    access.require_readable(principal, question.namespaces)
+    access.require_reach(principal, question.namespaces)
     requested = [parts_of(principal.scope(name)) for name in question.namespaces]
     shared = f"{principal.project}:{SHARED}"
     keys = [*((root, user) for root, user in requested if user is not None), *((root, None) for root, _ in requested)]

@@ -45,13 +45,21 @@ def test_a_search_takes_four(statements, more):
 
 
 @pytest.mark.usefixtures("talk")
-def test_a_context_takes_eight(statements):
-    assert len(statements("context", ASKED)) == 8
+@pytest.mark.parametrize("query", [ASKED["query"], "zebra"])
+def test_a_context_takes_six(statements, query):
+    assert len(statements("context", {**ASKED, "query": query})) == 6
 
 
-def test_a_store_takes_thirteen(statements):
+@pytest.mark.usefixtures("talk")
+def test_a_store_takes_five(statements):
     body = {"namespace": "acme:main", "content": "Otters swim by the weir."}
-    assert len(statements("fragments", body)) == 13
+    assert len(statements("fragments", body)) == 5
+
+
+def test_a_store_takes_one_more_where_texts_were_forgotten(alice, statements, store):
+    alice.client.delete(f"/api/v1/fragments/{store('acme:main', 'A pike was seen.').id}")
+    body = {"namespace": "acme:main", "content": "Otters swim by the weir."}
+    assert len(statements("fragments", body)) == 6
 
 
 def test_a_refused_key_costs_one_and_no_token(alice, agent_of, project, anonymous):

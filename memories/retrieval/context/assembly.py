@@ -103,7 +103,6 @@ def build_context(principal: Principal, request: Request, *, now: datetime.datet
     with access.enter(principal, why="context"):
         results = answer(principal, prepared, now=now)
         places = results.places
-        salt = bytes(Project.objects.values_list("salt", flat=True).get(id=principal.project_id))
         items, left_out = _candidates(principal, request, places, results, now)
         space = request.space
         tasks = _tasks(principal, request, places, space, now)
@@ -113,7 +112,9 @@ def build_context(principal: Principal, request: Request, *, now: datetime.datet
         tombstones = _tombstones(principal, request, places, packed, space)
         chosen = sorted(packed.included, key=lambda item: (-item.value, not item.first, item.thing.fragment.id))
         block = render_block(
-            [*(item.thing.entry for item in chosen), *tasks, *tombstones], form=request.form, salt=salt
+            [*(item.thing.entry for item in chosen), *tasks, *tombstones],
+            form=request.form,
+            salt=_salt(principal, results),
         )
         included = [item.thing.fragment for item in chosen]
         tokens = estimate_tokens(block)
@@ -136,6 +137,13 @@ def build_context(principal: Principal, request: Request, *, now: datetime.datet
         nothing_relevant=results.nothing_relevant,
         values={item.thing.fragment.id: item.value for item in chosen},
     )
+
+
+def _salt(principal: Principal, results: Results) -> bytes:
+    """Return the project's salt, which came with the hits where there are any."""
+    if results.hits:
+        return bytes(results.hits[0].fragment.project.salt)
+    return bytes(Project.objects.values_list("salt", flat=True).get(id=principal.project_id))
 
 
 def _candidates(

@@ -2,10 +2,12 @@
 
 import datetime
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from memories.access import Principal
 from memories.models import Claim, Fragment, Link
+from memories.models.enums import Status
 from memories.retrieval.pipeline import freshness_bound
 from memories.retrieval.questions import Hit, Question
 from memories.retrieval.scope import Places
@@ -23,7 +25,8 @@ def linked_memories(
     """
     if question.min_similarity > 0 or not hits:
         return []
-    values = _values(hits, principal.project_id)
+    if not (values := _values(hits, question, principal.project_id)):
+        return []
     rows = (
         Fragment.objects.within(principal.project_id)
         .filter(namespace__in=places.scope_ids())
@@ -38,15 +41,26 @@ def linked_memories(
     return [(found[fragment_id], values[fragment_id]) for fragment_id in best]
 
 
-def _values(hits: Sequence[Hit], project_id: uuid.UUID) -> dict[uuid.UUID, float]:
+def _values(hits: Sequence[Hit], question: Question, project_id: uuid.UUID) -> dict[uuid.UUID, float]:
     """Return by the id of each fragment that a hit links to and that is no hit itself."""
     scores = {hit.fragment.id: hit.score for hit in hits}
-    links = Link.objects.within(project_id).filter(fragment__in=list(scores)).exclude(other__in=list(scores))
     values: dict[uuid.UUID, float] = {}
-    for start, end, similarity in links.values_list("fragment_id", "other_id", "similarity"):
-        value = round(SHARE * scores[start] * max(0.0, similarity), 6)
-        values[end] = max(value, values.get(end, 0.0))
+    for start, end, similarity in _links(hits, question, project_id):
+        if end not in scores:
+            value = round(SHARE * scores[start] * max(0.0, similarity), 6)
+            values[end] = max(value, values.get(end, 0.0))
     return values
+
+
+def _links(
+    hits: Sequence[Hit], question: Question, project_id: uuid.UUID
+) -> Iterable[tuple[uuid.UUID, uuid.UUID, float]]:
+    """Return the links of hits: as loaded with them where only what is active is asked for, else all there are."""
+    if question.filters.statuses == [Status.ACTIVE]:
+        fragments: list[Any] = [hit.fragment for hit in hits]
+        return [(row.id, uuid.UUID(other), similarity) for row in fragments for other, _, similarity in row.linked]
+    links = Link.objects.within(project_id).filter(fragment__in=[hit.fragment.id for hit in hits])
+    return links.values_list("fragment_id", "other_id", "similarity")
 
 
 def _fresh(row: Fragment, question: Question, places: Places, now: datetime.datetime) -> bool:

@@ -1,0 +1,65 @@
+"""Namespace state: what belief and ingest need to know of a namespace before a text is heard there, read at once."""
+
+import uuid
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from conflicts.keys import NAMES, Naming, names_from
+from memories.models import Namespace
+from memories.models.namespace import parts_of
+
+FACTS = f"""n.*, {NAMES} AS named,
+    EXISTS (SELECT FROM memories_claim c
+        WHERE c.project_id = n.project_id AND c.namespace_id = n.id AND c.status IN ('active', 'disputed')
+    ) AS is_claimed,
+    EXISTS (SELECT FROM memories_erasure e WHERE e.project_id = n.project_id) AS has_erasures"""
+STATES = f"""
+    SELECT {FACTS}
+    FROM memories_namespace n
+    WHERE n.project_id = %(project)s AND n.parent_id IS NULL AND n.name = ANY (%(roots)s::text[])
+    UNION ALL
+    SELECT {FACTS}
+    FROM unnest(%(above)s::text[], %(users)s::text[]) AS wanted (root, "user")
+    JOIN memories_namespace r ON r.project_id = %(project)s AND r.parent_id IS NULL AND r.name = wanted.root
+    JOIN memories_namespace n ON n.project_id = r.project_id AND n.parent_id = r.id AND n."user" = wanted."user"
+    ORDER BY name"""
+
+
+@dataclass(frozen=True, slots=True)
+class NamespaceState:
+    """A namespace or scope, its names, and what may stand against a text."""
+
+    namespace: Namespace
+    naming: Naming
+    # Whether a claim stands in it.
+    is_claimed: bool
+    # Whether its project has forgotten anything.
+    has_erasures: bool
+
+
+def states_of(project_id: uuid.UUID, names: Iterable[str]) -> dict[str, NamespaceState]:
+    """Return by name the state of each namespace or scope; one that is missing is made."""
+    wanted = list(names)
+    found = _read(project_id, wanted)
+    if missing := [name for name in wanted if parts_of(name) not in found]:
+        for name in sorted(missing):
+            Namespace.objects.ensure(project_id=project_id, name=name)
+        found |= _read(project_id, missing)
+    return {name: found[parts_of(name)] for name in wanted}
+
+
+def _read(project_id: uuid.UUID, names: list[str]) -> dict[tuple[str, str | None], NamespaceState]:
+    parts = [parts_of(name) for name in names]
+    scopes = [(root, user) for root, user in parts if user is not None]
+    wanted = {
+        "project": project_id,
+        "roots": [root for root, user in parts if user is None],
+        "above": [root for root, _ in scopes],
+        "users": [user for _, user in scopes],
+    }
+    rows: list[Any] = list(Namespace.objects.raw(STATES, wanted))
+    return {
+        (row.root_name, row.user): NamespaceState(row, names_from(row.named), row.is_claimed, row.has_erasures)
+        for row in rows
+    }
