@@ -291,6 +291,7 @@ def tuning() -> dict[str, str]:
         "checkpoint_timeout": "15min",
         "random_page_cost": "1.1",
         "jit": "off",
+        "autovacuum_naptime": "10s",  # a new database soon has the statistics by which its plans are made
         "timezone": "UTC",
         "log_timezone": "UTC",
     }

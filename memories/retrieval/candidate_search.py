@@ -51,6 +51,8 @@ class Search:
     weighs_claims: bool = False
     # The vector without the question's persons, for where it shows that these speak.
     impersonal: str | None = None
+    # Of how many of the best by words, and by meaning, the neighbours in their conversations are found with them.
+    neighboured: int = 0
 
 
 def index_name(scope_id: uuid.UUID, model: EmbeddingModel, *, whole: bool = False) -> str:

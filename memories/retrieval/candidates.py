@@ -81,8 +81,11 @@ class Candidate:
     lost: Collection[bytes] = ()
     # Whether it passes every condition; a claim that does not is no answer, and what contradicts it still says so.
     passes: bool = True
-    # Whether the search for the nearest vectors found it.
+    # Whether the search for the nearest vectors found it; whether it was said beside one of the best; whether it makes
+    # one of all the claims, where these are few.
     is_near: bool = False
+    is_beside: bool = False
+    is_held: bool = False
 
     @property
     def place(self) -> Place | None:
@@ -129,7 +132,7 @@ LOADED = """
         coalesce(coalesce(f.event_at, f.created_at) <@ tstzrange(%s, %s), false), f.conversation_id, f.sequence,
         length(f.content), CASE f.source_type WHEN 'conversation' THEN left(f.content, {speaker}) ELSE '' END,
         f.source_type = 'conversation', f.source_type = 'conversation' AND f.source IN ({user}), {piece_of},
-        {quoted}, f.topics && %s::varchar[], {keys}, e.cosine, {believed}, {is_near}, {passes}, {words}
+        {quoted}, f.topics && %s::varchar[], {keys}, e.cosine, {believed}, {ways}, {passes}, {words}
     FROM memories_fragment f
     LEFT JOIN LATERAL (
         SELECT access_count, last_accessed_at, stability FROM memories_access
@@ -141,16 +144,38 @@ LOADED = """
             AND model_id = '{model}' OFFSET 0
     ) AS e ON true
     {among}"""
-# What words and vectors find.
+# What words and vectors find, what was said beside the best of that, and all claims as long as they are few.
 FOUND = """WITH words (fragment_id, score, rank, beginning) AS MATERIALIZED ({words}),
-    {asked}, near (fragment_id, cosine) AS MATERIALIZED ({near})"""
+    {asked}, near (fragment_id, cosine) AS MATERIALIZED ({near}),
+    places AS MATERIALIZED (
+        SELECT namespace_id, conversation_id, sequence FROM memories_fragment
+        WHERE project_id = %s AND conversation_id <> '' AND id = ANY (ARRAY(
+            (SELECT fragment_id FROM words ORDER BY score DESC, fragment_id LIMIT %s)
+            UNION (SELECT fragment_id FROM near ORDER BY cosine DESC, fragment_id LIMIT %s)))),
+    beside (fragment_id) AS MATERIALIZED ({beside}),
+    held (fragment_id) AS MATERIALIZED ({held})"""
+BESIDE = """
+    SELECT memories_fragment.id FROM memories_fragment
+    WHERE memories_fragment.project_id = %s AND memories_fragment.id = ANY (ARRAY(
+        SELECT n.id FROM places AS b CROSS JOIN LATERAL (
+            SELECT t.id FROM memories_fragment AS t
+            WHERE t.project_id = %s AND t.namespace_id = b.namespace_id AND t.conversation_id = b.conversation_id
+                AND t.conversation_id <> '' AND t.sequence BETWEEN b.sequence::bigint - 1 AND b.sequence::bigint + 1
+                AND t.sequence <> b.sequence OFFSET 0
+        ) AS n)) AND {passing}"""
+HELD = """SELECT fragment_id FROM memories_claim
+    WHERE project_id = %s AND namespace_id = ANY (%s) AND status = 'active' AND {reach} LIMIT %s"""
 # As an array, as which ids come from outside, too: joined, a database without statistics reads a project for each.
-AMONG_FOUND = """WHERE f.project_id = %s
-    AND f.id = ANY (ARRAY(SELECT fragment_id FROM words WHERE rank <= %s UNION SELECT fragment_id FROM near))"""
-# In the first row only: what words found, and behind whom.
-WORDS_FOUND = """CASE WHEN row_number() OVER () = 1 THEN (
+AMONG_FOUND = """WHERE f.project_id = %s AND f.id = ANY (ARRAY(
+    SELECT fragment_id FROM words WHERE rank <= %s UNION SELECT fragment_id FROM near
+    UNION SELECT fragment_id FROM beside
+    UNION SELECT fragment_id FROM held WHERE (SELECT count(*) FROM held) <= %s))"""
+# In the first row only: what words found, and behind whom; how many claims there are, as far as it was counted.
+WORDS_FOUND = """CASE WHEN row_number() OVER () = 1 THEN json_build_array((
     SELECT json_agg(json_build_array(fragment_id, score, rank, beginning) ORDER BY score DESC, fragment_id) FROM words
-    )::text END"""
+    ), (SELECT count(*) FROM held))::text END"""
+WAYS = """f.id IN (SELECT fragment_id FROM near), f.id IN (SELECT fragment_id FROM beside),
+        f.id IN (SELECT fragment_id FROM held)"""
 # A message beyond a fragment's length is kept in pieces, "id#1", "id#2", …; by sequence too, as "#n" may end an id.
 PIECE_OF = """CASE WHEN f.source_type = 'conversation' AND f.source_id ~ '#[0-9]+$'
             THEN regexp_replace(f.source_id, '#[0-9]+$', '') ELSE '' END"""
@@ -175,19 +200,79 @@ CLAIMED = """memories_claim.project_id = memories_fragment.project_id
 TURNS = range(-(2**31), 2**31)  # what a turn's number can be: beside the last one stands none
 
 
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What one statement found: candidates, what was said beside the best, and the claims where these are few."""
+
+    candidates: list[Candidate]
+    words: KeywordHits
+    has_all_claims: bool
+
+    def beside(self, best: Sequence[Candidate]) -> list[Candidate]:
+        """Return what was said right before and after these."""
+        places = _places_beside(best)
+        return [candidate for candidate in self.candidates if candidate.is_beside and candidate.place in places]
+
+    def claiming(self, keys: Collection[bytes]) -> list[Candidate]:
+        """Return those with a claim under one of these keys."""
+        return [candidate for candidate in self.candidates if candidate.is_held and set(candidate.keys) & set(keys)]
+
+
 def find_candidates(
-    scopes: Sequence[SearchScope], search: Search, *, words: Query, near: NearestQuery | None
-) -> tuple[list[Candidate], KeywordHits]:
-    """Return what words and vectors find, and the scores of the words; one statement. Without `near` words alone."""
+    scopes: Sequence[SearchScope],
+    search: Search,
+    *,
+    words: Query,
+    near: NearestQuery | None,
+    claiming: Sequence[SearchScope] = (),
+) -> Found:
+    """Return what words and vectors find, with the scores of the words; one statement. Without `near` words alone.
+
+    Beside it the neighbours of the best, and what is claimed in `claiming`.
+    """
     asked = asked_vector(search, beside_words=True)
     nearest = near or NearestQuery(NOBODY, [], {})
     nearest.hold_in_view()
-    found = FOUND.format(words=words.statement, asked=asked.statement, near=nearest.statement)
-    params = [*words.params, *asked.params, *nearest.params]
-    rows = _load(scopes, search, found=Query(found, params))
-    scores = json.loads(rows[0][-1] or "[]") if rows else []
-    hits = KeywordHits.of(((uuid.UUID(which), *scored) for which, *scored in scores), search)
-    return [_candidate(row) for row in rows], hits
+    beside, held = _beside(scopes, search), _held(claiming, search)
+    found = FOUND.format(
+        words=words.statement,
+        asked=asked.statement,
+        near=nearest.statement,
+        beside=beside.statement,
+        held=held.statement,
+    )
+    params = [*words.params, *asked.params, *nearest.params, *beside.params, *held.params]
+    rows = _load(scopes, search, found=Query(found, params), conditions=search.filters.conditions())
+    scores, claims = json.loads(rows[0][-1]) if rows else (None, MOST_CLAIMS + 1)
+    hits = KeywordHits.of(((uuid.UUID(which), *scored) for which, *scored in scores or ()), search)
+    return Found([_candidate(row) for row in rows], hits, claims <= MOST_CLAIMS)
+
+
+def _beside(scopes: Sequence[SearchScope], search: Search) -> Query:
+    """Return the query for what was said right before and after the best by words and by meaning."""
+    passing = _passing(search)
+    project_id = scopes[0].project_id
+    params = [project_id, search.neighboured, search.neighboured, project_id, project_id, *passing.params]
+    return Query(BESIDE.format(passing=passing.statement), params)
+
+
+def _held(scopes: Sequence[SearchScope], search: Search) -> Query:
+    """Return the query for the fragments that claim something there: one more than is loaded, where there are more."""
+    if not scopes:
+        return Query("SELECT NULL::uuid WHERE false", [])
+    reach, times = reached(Claim, search.reach)
+    params = [scopes[0].project_id, [scope.id for scope in scopes], *times, MOST_CLAIMS + 1]
+    return Query(HELD.format(reach=reach), params)
+
+
+def _passing(search: Search) -> Query:
+    """Return the condition on a fragment's row that the question's filters and reach are."""
+    condition, values = where(Fragment, search.filters.conditions())
+    reach, times = reached(Claim, search.reach)
+    statement = f"""memories_fragment.status = ANY (%s) AND (
+        EXISTS (SELECT FROM memories_claim WHERE {CLAIMED} AND {reach})
+        OR NOT EXISTS (SELECT FROM memories_claim WHERE {CLAIMED})) {f"AND {condition}" if condition else ""}"""
+    return Query(statement, [search.filters.statuses, *times, *values])
 
 
 def load(scopes: Sequence[SearchScope], ids: Iterable[uuid.UUID], search: Search) -> list[Candidate]:
@@ -217,9 +302,10 @@ def _load(
     among: Query | None = None,
     conditions: Q | None = None,
 ) -> list[tuple[Any, ...]]:
-    """Return the rows of what is `found`, or of the fragments `among` these."""
+    """Return the rows of what is `found`, or of the fragments `among` these; of claims, whether `conditions` hold."""
     phrases = search.cues.phrases
     passes, values = where(Fragment, conditions) if conditions else ("", [])
+    only_claims = "f.id NOT IN (SELECT fragment_id FROM held) OR " if found else ""
     statement = LOADED.format(
         roots=literals(scope.root_id for scope in scopes),
         model=search.model.id,
@@ -229,9 +315,9 @@ def _load(
         quoted=QUOTED if phrases else "false",
         keys=KEYS,
         believed=BELIEVED if search.weighs_claims else PLAIN,
-        passes=PASSES.format(condition=passes) if passes else "true",
+        passes=only_claims + PASSES.format(condition=passes) if passes else "true",
         found=found.statement if found else "",
-        is_near="f.id IN (SELECT fragment_id FROM near)" if found else "false",
+        ways=WAYS if found else "false, false, true",
         words=WORDS_FOUND if found else "NULL",
         asked="(SELECT vector FROM asked)" if found else "%s::halfvec",
         among=AMONG_FOUND if among is None else f"WHERE f.project_id = %s AND f.id {among.statement}",
@@ -242,13 +328,13 @@ def _load(
     params += [*(search.cues.period or ("infinity", "infinity")), *([phrases] if phrases else [])]
     params += [search.cues.keys, *values]
     params += [project_id, *([] if found else [search.vector]), project_id, project_id]
-    return fetch(statement, [*params, *([search.most] if among is None else among.params)])
+    return fetch(statement, [*params, *([search.most, MOST_CLAIMS] if among is None else among.params)])
 
 
 def _candidate(row: tuple[Any, ...]) -> Candidate:
-    *scored, rank, owner_id, content, beside, claims, sent, is_near, passes, _ = row
-    found = Candidate(*[*scored, rank, owner_id, wording_of(content, json.loads(beside or "{}"))])
-    found.is_near, found.passes = is_near, passes
+    *scored, rank, owner_id, content, extra, claims, sent, is_near, is_beside, is_held, passes, _ = row
+    found = Candidate(*[*scored, rank, owner_id, wording_of(content, json.loads(extra or "{}"))])
+    found.is_near, found.is_beside, found.is_held, found.passes = is_near, is_beside, is_held, passes
     found.vector = None if sent is None else np.frombuffer(sent, ">f2", offset=VECTOR_HEAD).astype(np.float32)
     found.speaker = speaker_of(found.speaker)
     for subject, predicate, value, exclusive, key, claimed in json.loads(claims or "[]"):
@@ -259,22 +345,22 @@ def _candidate(row: tuple[Any, ...]) -> Candidate:
 
 def load_neighbours(scopes: Sequence[SearchScope], candidates: Sequence[Candidate], search: Search) -> list[Candidate]:
     """What was said right before and after these, as far as it passes every condition and is no candidate itself."""
-    known = {candidate.place for candidate in candidates}
-    beside = {place for c in candidates for place in (c.beside(-1), c.beside(1)) if place} - known
-    beside = {place for place in beside if place[2] in TURNS}
+    beside = {place for place in _places_beside(candidates) if place[2] in TURNS}
     if not beside:
         return []
-    condition, values = where(Fragment, search.filters.conditions())
-    reach, times = reached(Claim, search.reach)
+    passing = _passing(search)
     statement = f"""
         SELECT memories_fragment.id FROM memories_fragment
-        WHERE memories_fragment.project_id = %s AND memories_fragment.status = ANY (%s)
-            AND memories_fragment.conversation_id <> ''
+        WHERE memories_fragment.project_id = %s AND memories_fragment.conversation_id <> ''
             AND (memories_fragment.namespace_id, conversation_id, sequence) IN (
                 SELECT * FROM unnest(%s::uuid[], %s::varchar[], %s::int[]))
-            AND (EXISTS (SELECT FROM memories_claim WHERE {CLAIMED} AND {reach})
-                OR NOT EXISTS (SELECT FROM memories_claim WHERE {CLAIMED})) {f"AND {condition}" if condition else ""}"""
+            AND {passing.statement}"""
     places = [list(column) for column in zip(*sorted(beside), strict=True)]
-    params = [scopes[0].project_id, search.filters.statuses, *places, *times, *values]
-    ids = [row[0] for row in fetch(statement, params)]
+    ids = [row[0] for row in fetch(statement, [scopes[0].project_id, *places, *passing.params])]
     return load(scopes, ids, search) if ids else []
+
+
+def _places_beside(candidates: Sequence[Candidate]) -> set[Place]:
+    """Return the places right before and after these at which none of them stands."""
+    beside = {place for candidate in candidates for place in (candidate.beside(-1), candidate.beside(1)) if place}
+    return beside - {candidate.place for candidate in candidates}

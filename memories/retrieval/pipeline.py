@@ -4,7 +4,7 @@ import datetime
 import time
 import uuid
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -20,7 +20,6 @@ from memories.models.enums import Status
 from memories.providers import RerankingFailed, active_model, current_reranker, embed_queries, model_named
 from memories.retrieval import ranking
 from memories.retrieval.candidate_search import (
-    KeywordHits,
     NearestQuery,
     Search,
     keyword_hits,
@@ -29,7 +28,7 @@ from memories.retrieval.candidate_search import (
     nearest_query,
     passing,
 )
-from memories.retrieval.candidates import Candidate, find_candidates, load, load_claims, load_neighbours
+from memories.retrieval.candidates import Candidate, Found, find_candidates, load, load_claims, load_neighbours
 from memories.retrieval.conflict_filter import Rivalry, rivalry
 from memories.retrieval.expectation import explain_expected
 from memories.retrieval.floor import reaches_floor, reaching
@@ -38,7 +37,6 @@ from memories.retrieval.precedence import RankedSeat, Seating
 from memories.retrieval.query_features import Cues, extract_cues
 from memories.retrieval.questions import Hit, Question, Results
 from memories.retrieval.scope import Places, places_of
-from memories.retrieval.search_scopes import SearchScope
 from memories.retrieval.terms import terms_of
 from memories.retrieval.trace import Stage, Trail
 
@@ -205,6 +203,7 @@ def _candidates(
         understood.pool,
         bool(places.names),
         None if understood.impersonal is None else vector_text(understood.impersonal),
+        NEIGHBOURED,
     )
     scopes = [*places.own, *places.others]
     among = passing(scopes, wanted)
@@ -214,24 +213,32 @@ def _candidates(
         pools = [nearest_query(pool, wanted, indexed=places.indexed, among=among) for pool in places.pools]
         near = NearestQuery.joined(pools)
         trail.ways |= {scope.name: near.scoped[scope.id] for scope in scopes}
-    found, hits = find_candidates(scopes, wanted, words=words, near=near)
-    _follow(trail, hits, found, places, most=wanted.most)
-    found = [candidate for candidate in found if candidate.id in trail.paths]
-    if hits.speakers and understood.impersonal is not None:
-        trail.speakers = hits.speakers
+    claiming = [scope for scope in places.own if scope.id in places.names]
+    drawn = find_candidates(scopes, wanted, words=words, near=near, claiming=claiming)
+    _follow(trail, drawn, places, most=wanted.most)
+    found = [candidate for candidate in drawn.candidates if candidate.id in trail.paths]
+    if drawn.words.speakers and understood.impersonal is not None:
+        trail.speakers = drawn.words.speakers
         wanted = replace(wanted, vector=wanted.impersonal)
     if question.first:
         found += _draw_first(question.first, places, wanted, trail)
     if any(candidate.place for candidate in found):
-        found += _neighbours(found, scopes, wanted, trail)
-    return _with_claims(question, places, found, wanted, trail) if places.names else (found, None)
+        best = _best(found, trail)
+        beside = load_neighbours(scopes, best, wanted) if question.first else drawn.beside(best)
+        found += _not_yet(found, beside, trail)
+    if not places.names:
+        return found, None
+    keys = _keys_spoken_of(question, places, found, trail)
+    sought = drawn.claiming(keys) if drawn.has_all_claims else load_claims(claiming, keys, wanted)
+    return _with_claims(question, places, found, sought, trail)
 
 
-def _follow(trail: Trail, hits: KeywordHits, found: Sequence[Candidate], places: Places, *, most: int) -> None:
+def _follow(trail: Trail, drawn: Found, places: Places, *, most: int) -> None:
     """Write down who was found by words, and who are the nearest of each pool."""
-    trail.by_words(hits)
-    trail.further = hits.further
-    nearest_first = sorted((c for c in found if c.is_near), key=lambda c: (-(c.cosine or 0.0), c.id))
+    trail.by_words(drawn.words)
+    trail.further = drawn.words.further
+    near = [candidate for candidate in drawn.candidates if candidate.is_near]
+    nearest_first = sorted(near, key=lambda c: (-(c.cosine or 0.0), c.id))
     for foreign in (False, True):
         trail.by_meaning([c.id for c in nearest_first if places.is_foreign(c.namespace_id) is foreign][:most])
 
@@ -248,27 +255,30 @@ def _draw_first(sources: Sequence[str], places: Places, wanted: Search, trail: T
     return load(scopes, set(trail.paths) - known, wanted)
 
 
-def _neighbours(
-    found: Sequence[Candidate], scopes: Sequence[SearchScope], wanted: Search, trail: Trail
-) -> list[Candidate]:
-    """Return what was said beside the best of what was found."""
-    relevance = fuse(found, bm25=trail.bm25, cues=wanted.cues)
-    best = sorted(found, key=lambda candidate: (-relevance[candidate.id], candidate.id))[:NEIGHBOURED]
-    beside = load_neighbours(scopes, best, wanted)
+def _best(found: Sequence[Candidate], trail: Trail) -> list[Candidate]:
+    """Return those whose neighbours answer, too."""
+    relevance = fuse(found, bm25=trail.bm25, cues=trail.cues)
+    return sorted(found, key=lambda candidate: (-relevance[candidate.id], candidate.id))[:NEIGHBOURED]
+
+
+def _not_yet(found: Sequence[Candidate], beside: Sequence[Candidate], trail: Trail) -> list[Candidate]:
+    """Return what was said beside the best, as far as it was not found itself."""
     known = {candidate.id for candidate in found}
     beside = [candidate for candidate in beside if candidate.id not in known]
     trail.by_neighbours(candidate.id for candidate in beside)
-    return beside
+    return list(beside)
+
+
+def _keys_spoken_of(question: Question, places: Places, found: Sequence[Candidate], trail: Trail) -> Collection[bytes]:
+    """Return the keys that the question asks for, or that the best texts speak of."""
+    texts = [one.wording for one in found if trail.paths[one.id].is_near(READ)]
+    return keys_sought(question.query, texts, places.names.values())
 
 
 def _with_claims(
-    question: Question, places: Places, found: list[Candidate], wanted: Search, trail: Trail
+    question: Question, places: Places, found: list[Candidate], sought: Sequence[Candidate], trail: Trail
 ) -> tuple[list[Candidate], ClaimsAtHand]:
-    """The candidates with the claims that the question asks for, or that the best texts speak of, found or not."""
-    texts = [one.wording for one in found if trail.paths[one.id].is_near(READ)]
-    keys = keys_sought(question.query, texts, places.names.values())
-    scopes = [scope for scope in places.own if scope.id in places.names]
-    sought = load_claims(scopes, keys, wanted)
+    """The candidates with the claims that are `sought`, found or not."""
     by_id = {candidate.id: candidate for candidate in (*sought, *found)}
     held = [claim for candidate in by_id.values() for claim in candidate.claims]
     answering = [one.id for one in sought if one.passes and Status.ACTIVE in question.filters.statuses]

@@ -77,7 +77,7 @@ def only(parts: frozenset[str]) -> Iterator[None]:
         if "meaning" not in parts:
             switch(pipeline, "embed_queries", lambda texts, **_: [None] * len(texts))
         if "neighbours" not in parts:
-            switch(pipeline, "load_neighbours", lambda *_, **__: [])
+            switch(pipeline, "_not_yet", lambda *_: [])
             for name in BESIDE:
                 switch(fusion, name, 0.0)
         silent = {name: value for cue, none in CUES.items() if cue not in parts for name, value in none.items()}

@@ -28,7 +28,7 @@ django.setup()
 
 # Django has to be set up before its models can be imported.
 from django.contrib.auth import get_user_model
-from django.db import connection
+from django.db import connection, connections
 from django.test import Client
 
 from memories.access import keys
@@ -133,7 +133,10 @@ def main() -> None:
     print(f"{machine()}, load {os.getloadavg()[0]:.1f}; {TURNS} turns, {options.rounds} rounds")
     print(f"  {'':26}" + "".join(f"{name:>20}" for name in COLUMNS))
     figures = {}
-    for name, (call, parts) in requests_of(project).items():
+    requests = requests_of(project)
+    with connections["owner"].cursor() as cursor:
+        cursor.execute("VACUUM ANALYZE")  # as autovacuum would before long
+    for name, (call, parts) in requests.items():
         figures[name] = meter.measure(call, rounds=options.rounds, parts=parts)
         before = former.get(name, {})
         shown = [

@@ -4,6 +4,8 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from conflicts.public import ClaimDraft
+
 AROUND = ("SAVEPOINT", "RELEASE", "SET LOCAL", "BEGIN", "COMMIT")
 ASKED = {"namespace": "acme:main", "query": "Where do herons nest?"}
 
@@ -42,6 +44,25 @@ def talk(store):
 def test_a_search_takes_four(statements, more):
     body = {name: value for name, value in {**ASKED, **more}.items() if value is not None}
     assert len(statements("search", body)) == 4
+
+
+@pytest.fixture
+def dialogue(store):
+    for n in range(12):
+        where = {"source_type": "conversation", "conversation_id": "c1", "sequence": n}
+        store("acme:main", f"Ann: the heron {n} nests behind the old mill.", **where)
+    store("acme:main", "Herons have an eyrie.", claim=ClaimDraft("herons", "home", "an eyrie"))
+
+
+@pytest.mark.usefixtures("dialogue")
+def test_a_search_takes_four_in_a_conversation_in_which_something_is_claimed(statements):
+    assert len(statements("search", {**ASKED, "query": "What is the home of the herons?"})) == 4
+
+
+def test_a_search_takes_one_more_for_the_claims_of_a_topic_where_these_are_many(statements, store):
+    for n in range(51):
+        store("acme:main", f"Heron {n} weighs {n}.", claim=ClaimDraft(f"heron {n}", "weight", str(n)))
+    assert len(statements("search", {**ASKED, "query": "What is the weight of heron 7?"})) == 5
 
 
 @pytest.mark.usefixtures("talk")

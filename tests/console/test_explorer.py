@@ -17,7 +17,7 @@ from tests.console.conftest import words
 
 WHERE = "/memories/"
 HTMX = {"HX-Request": "true", "HX-Target": "explorer"}
-LIST_QUERIES, SEARCH_QUERIES = 27, 33
+LIST_QUERIES, SEARCH_QUERIES = 27, 32
 FOREIGN = "Charlie keeps bees in Utrecht."
 
 
