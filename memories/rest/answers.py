@@ -286,6 +286,9 @@ class PendingConflictAnswer(serializers.Serializer[Any]):
     existing_trust = serializers.FloatField(allow_null=True)
 
 
+_opened = PendingConflictAnswer().to_representation
+
+
 class StoredAnswer(FragmentAnswer):
     """A fragment just stored, and what that did to others."""
 
@@ -328,7 +331,7 @@ def stored(
             "deduplicated": admission.deduplicated,
             "replaced": admission.replaced,
             "superseded": [str(other) for other in admission.superseded],
-            "pending_conflicts": list(PendingConflictAnswer(admission.pending_conflicts, many=True).data),
+            "pending_conflicts": [_opened(conflict) for conflict in admission.pending_conflicts],
         }
         for admission, shown in zip(admissions, answers(rows, now=now, model=model), strict=True)
     ]
