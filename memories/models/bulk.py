@@ -3,11 +3,13 @@
 COPY straight into a table with row-level security is refused by Postgres, hence the temporary table.
 """
 
+import json
 from collections.abc import Callable, Sequence
 from itertools import count
 from operator import attrgetter
 from typing import Any
 
+from django.contrib.postgres.fields import ArrayField
 from django.db import connection, models
 from psycopg import sql
 
@@ -20,6 +22,7 @@ AS_IT_IS = (
     models.IntegerField,
     models.UUIDField,
     models.DateTimeField,
+    models.BinaryField,
     models.ForeignKey,
 )
 _numbers = count()
@@ -62,7 +65,15 @@ def _copy(model: type[models.Model], rows: Sequence[models.Model]) -> None:
 
 
 def _reader(field: Any) -> Callable[[models.Model], Any]:
-    """Return what gives a column's value; where psycopg takes the attribute as it is, without Django's preparation."""
+    """Return what gives a column's value: as psycopg takes it or as text, where possible without Django's preparation.
+
+    Lists and JSON are ready as texts sooner than either prepares them.
+    """
+    attribute = attrgetter(field.attname)
     if isinstance(field, AS_IT_IS):
-        return attrgetter(field.attname)
+        return attribute
+    if isinstance(field, ArrayField) and isinstance(field.base_field, AS_IT_IS):
+        return lambda row: "{}" if (value := attribute(row)) == [] else value
+    if isinstance(field, models.JSONField) and field.encoder is None:
+        return lambda row: None if (value := attribute(row)) is None else json.dumps(value)
     return lambda row: field.get_db_prep_save(field.pre_save(row, add=True), connection)
