@@ -1,56 +1,38 @@
-"""What a bare COPY takes: of rows into tables with the same columns, CHECKs and indexes but no trigger; of JSON out.
+"""What a bare COPY does in a second: memories into tables like those they stand in, and the JSON of memories out.
 
-Rows are binary and lie in memory before the clock runs; the tables begin empty, which suits the COPY.
+The tables have the same columns, CHECKs and indexes, but no trigger and no reference, and begin empty; rows are binary
+and lie in memory before the clock runs.
 """
 
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from django.db import connections
 from psycopg import sql
 
 from memories.backups.bundle import records
+from memories.models import Namespace
 
+# One row for each memory that is stored without its vector.
+TABLES = ("fragment", "fragmentevent", "keywords", "pendingembedding", "pendingconnection")
 HEADER, TRAILER = b"PGCOPY\n\xff\r\n\0" + bytes(8), b"\xff\xff"
-SAMPLE = 50_000  # rows of a table that are held in memory
-HELD = """SELECT c.table_name::text, array_agg(c.column_name::text) FILTER (WHERE c.is_generated = 'NEVER')
-    FROM information_schema.columns c JOIN pg_class t ON t.oid = to_regclass(c.table_name) AND NOT t.relispartition
-    WHERE c.table_schema = 'public' GROUP BY c.table_name HAVING bool_or(c.column_name = 'project_id')"""
+SAMPLE = 50_000  # rows of a table
+COLUMNS = "SELECT column_name FROM information_schema.columns WHERE table_name = %s AND is_generated = 'NEVER'"
 
 
-def seconds_in(project_id: uuid.UUID, *, size: int, most: Sequence[str] = ()) -> tuple[float, dict[str, int]]:
-    """Return how long a project's rows take to be copied in, `size` a transaction; and how many they are by table.
-
-    Of a table with more than a sample, that sample is taken and counted up. `most` names tables, else all that hold
-    at least one per cent of the rows.
-    """
-    with connections["owner"].cursor() as cursor:
-        cursor.execute(sql.SQL("SET nova.project = {}").format(str(project_id)))
-        cursor.execute(HELD)
-        columns = dict(cursor.fetchall())
-        counts = {table: _count(cursor, table, project_id) for table in most or columns}
-        counts = {table: count for table, count in counts.items() if count > sum(counts.values()) / 100}
-        took = sum(_copied(cursor, table, columns[table], project_id, size) * n for table, n in counts.items())
-    connections["owner"].close()
-    return took, counts
+def memories_in(project_id: uuid.UUID, *, size: int) -> float:
+    """Return how many memories a second COPY takes in, `size` at once: those of a project, or a sample of them."""
+    with _owner(project_id) as cursor:
+        return 1 / sum(_seconds_of_row(cursor, f"memories_{table}", project_id, size) for table in TABLES)
 
 
-def _count(cursor: Any, table: str, project_id: uuid.UUID) -> int:
-    cursor.execute(sql.SQL("SELECT count(*) FROM {} WHERE project_id = {}").format(sql.Identifier(table), project_id))
-    return int(cursor.fetchone()[0])
-
-
-def _copied(cursor: Any, table: str, columns: Sequence[str], project_id: uuid.UUID, size: int) -> float:
-    """Return the seconds that a row takes."""
-    names = sql.SQL(", ").join(map(sql.Identifier, columns))
-    query = sql.SQL("COPY (SELECT {} FROM {} WHERE project_id = {} LIMIT {}) TO STDOUT (FORMAT binary)").format(
-        names, sql.Identifier(table), project_id, SAMPLE
-    )
-    with cursor.copy(query) as copy:
-        rows = [bytes(row) for row in copy]
-    rows[0], rows[-1:] = rows[0].removeprefix(HEADER), []
+def _seconds_of_row(cursor: Any, table: str, project_id: uuid.UUID, size: int) -> float:
+    cursor.execute(COLUMNS, [table])
+    names = sql.SQL(", ").join(sql.Identifier(name) for (name,) in cursor.fetchall())
+    rows = _rows(cursor, table, names, project_id, most=min(SAMPLE, 10 * size))
     cursor.execute("DROP TABLE IF EXISTS bare_copy")
     cursor.execute(sql.SQL("CREATE TABLE bare_copy (LIKE {} INCLUDING ALL)").format(sql.Identifier(table)))
     start = time.perf_counter()
@@ -62,14 +44,33 @@ def _copied(cursor: Any, table: str, columns: Sequence[str], project_id: uuid.UU
     return took / len(rows)
 
 
-def seconds_out(selection: records.Selection) -> tuple[float, int]:
-    """Return how long COPY takes to give the JSON of a backup's fragments, and its bytes."""
-    with connections["owner"].cursor() as cursor:
-        cursor.execute(sql.SQL("SET nova.project = {}").format(str(selection.project_id)))
-        statement = cursor.mogrify(records.whole(selection), selection.values)
+def _rows(cursor: Any, table: str, names: sql.Composed, project_id: uuid.UUID, *, most: int) -> list[bytes]:
+    """Return rows as COPY has them."""
+    statement = "COPY (SELECT {} FROM {} WHERE project_id = {} LIMIT {}) TO STDOUT (FORMAT binary)"
+    with cursor.copy(sql.SQL(statement).format(names, sql.Identifier(table), project_id, most)) as copy:
+        first, *others = (bytes(row) for row in copy)
+    return [first.removeprefix(HEADER), *others[:-1]]
+
+
+def memories_out(namespace: Namespace) -> float:
+    """Return of how many memories COPY gives the JSON in a second, by the statement that makes it for a backup."""
+    values = records.Selection.of(namespace.project_id, [namespace]).values
+    with _owner(namespace.project_id) as cursor:
+        cursor.execute("SELECT id FROM memories_fragment WHERE namespace_id = %s", [namespace.id])
+        ids = [str(which) for (which,) in cursor.fetchall()]
+        statement = cursor.mogrify(records.FRAGMENTS, {**values, "ids": f"{{{','.join(ids)}}}"})
         start = time.perf_counter()
         with cursor.copy(f"COPY ({statement}) TO STDOUT") as copy:
-            given = sum(len(piece) for piece in copy)
-        took = time.perf_counter() - start
+            for _ in copy:
+                pass
+        return len(ids) / (time.perf_counter() - start)
+
+
+@contextmanager
+def _owner(project_id: uuid.UUID) -> Iterator[Any]:
+    with connections["owner"].cursor() as cursor:
+        cursor.execute(
+            "SELECT set_config('nova.project', %s, false), set_config('nova.users', '*', false)", [str(project_id)]
+        )
+        yield cursor
     connections["owner"].close()
-    return took, given

@@ -27,6 +27,7 @@ os.environ.setdefault("LOG_LEVEL", "ERROR")
 django.setup()
 
 # Django has to be set up before its models can be imported.
+from _bare_copies import memories_in
 from _population import Ground, Texts, fill, question, sentence
 from django.db import connection, connections, transaction
 from django.utils import timezone
@@ -91,7 +92,7 @@ def write_on(url: str, grounds: list[Ground], stop: threading.Event, times: list
 
 
 def in_batches(url: str, ground: Ground) -> None:
-    """Texts a second in batches over HTTP: embedded later, and at once beside the embedder alone."""
+    """Texts a second in batches over HTTP: embedded later beside a bare COPY, and at once beside the embedder alone."""
     rng, alone, beside = random.Random(4), list[float](), f"{ground.principal.project}:batches"
     took: dict[str, list[float]] = {"later": [], "now": []}
     with httpx2.Client(base_url=url, timeout=600, trust_env=False) as client:
@@ -108,10 +109,11 @@ def in_batches(url: str, ground: Ground) -> None:
                 start = time.perf_counter()
                 embed([f"{text} " for text in texts], model=active_model())
                 alone.append(size / (time.perf_counter() - start))
+    bare = memories_in(ground.principal.project_id, size=1_000)
     later, now, only = (statistics.median(rates) for rates in (took["later"], took["now"], alone))
     print(
-        f"  stored in batches: {later:,.0f} fragments/s without embedding, {now:,.0f} with it,"
-        f" {now / only:.0%} of the embedder alone ({only:,.0f})"
+        f"  stored in batches: {later:,.0f} fragments/s without embedding, 1/{bare / later:.1f} of a bare COPY"
+        f" ({bare:,.0f}), {now:,.0f} with it, {now / only:.0%} of the embedder alone ({only:,.0f})"
     )
 
 
