@@ -245,8 +245,8 @@ class StagedBundle:
         execute(
             f"""INSERT INTO staged_{kind} SELECT r.* FROM staged_line l,
                     jsonb_populate_record(NULL::staged_{kind},
-                        %(later)s::jsonb || (l.body -> 'row') || %(filled)s::jsonb {more}
-                        || jsonb_build_object({place})) r
+                        %(later)s::jsonb || (l.body -> 'row')
+                        || (%(filled)s::jsonb {more} || jsonb_build_object({place}))) r
                 WHERE l.kind = '{kind}' {"ON CONFLICT DO NOTHING" if kind == "archive" and self.bundle else ""}""",
             {
                 "filled": json.dumps(filled),
