@@ -40,6 +40,7 @@ from memories.rest.fields import validated
 from memories.retrieval.candidate_search import Search, indexed, nearest, passing
 from memories.retrieval.query_features import Cues
 from memories.retrieval.questions import Filters, Reach
+from memories.retrieval.search_scopes import scopes_of
 
 SIZES = (5_000, 50_000, 500_000)
 CLIENTS, WRITERS, WRITES = 4, 10, 20
@@ -166,8 +167,8 @@ def bare(url: str, ground: Ground, rounds: int) -> None:
     model, whole = active_model(), list[float]()
     parts: dict[str, list[float]] = {"its own SQL": [], "vector SQL alone": []}
     with access.enter(ground.principal, why="bench"):
-        space = Namespace.objects.within(ground.principal.project_id).get(name=ground.namespace)
-        ready = indexed([space], model)
+        scopes = scopes_of(Namespace.objects.within(ground.principal.project_id).filter(name=ground.namespace))
+        ready = indexed(scopes, model)
     questions = [query for _, query, _ in itertools.islice(asked([ground], 77), rounds)]
     with httpx2.Client(base_url=url, timeout=60, trust_env=False) as client:
         for query in questions:
@@ -184,7 +185,7 @@ def bare(url: str, ground: Ground, rounds: int) -> None:
             own = time.perf_counter()
             request = wanted(query, vector, Filters(), most=10)
             with access.enter(ground.principal, why="bench"):
-                nearest([space], request, indexed=ready)
+                nearest(scopes, request, indexed=ready)
             alone = time.perf_counter() - own
             parts["its own SQL"].append((own - start) * 1000)
             parts["vector SQL alone"].append((embedded - start + alone) * 1000)
@@ -226,14 +227,14 @@ def recall(grounds: list[Ground], rounds: int) -> None:
     for query in questions:
         vector = embed_query(query, model=model)
         with access.enter(ground.principal, why="bench"):
-            space = Namespace.objects.within(ground.principal.project_id).get(name=ground.namespace)
-            ready = indexed([space], model)
+            scopes = scopes_of(Namespace.objects.within(ground.principal.project_id).filter(name=ground.namespace))
+            ready = indexed(scopes, model)
             for kind, filters in FILTERS.items():
                 request = wanted(query, vector, Filters(**validated(search.FilterInput, filters)), most=100)
                 began = time.perf_counter()
-                near = list(nearest([space], request, indexed=ready, among=passing([space], request))[0])[:10]
+                near = list(nearest(scopes, request, indexed=ready, among=passing(scopes, request))[0])[:10]
                 between = time.perf_counter()
-                exact = list(nearest([space], request, indexed={})[0])[:10]
+                exact = list(nearest(scopes, request, indexed={})[0])[:10]
                 took[kind].append((between - began, time.perf_counter() - between))
                 found[kind].append(len(set(near) & set(exact)) / max(1, len(exact)))
     connections.close_all()
