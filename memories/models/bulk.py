@@ -9,9 +9,13 @@ from itertools import count
 from operator import attrgetter
 from typing import Any
 
+import numpy as np
 from django.contrib.postgres.fields import ArrayField
 from django.db import connection, models
+from pgvector.django import HalfVectorField
 from psycopg import sql
+
+from memories.models.search import vector_text
 
 COPY_FROM = 50  # below, creating the temporary table costs more than it saves
 AS_IT_IS = (
@@ -67,7 +71,7 @@ def _copy(model: type[models.Model], rows: Sequence[models.Model]) -> None:
 def _reader(field: Any) -> Callable[[models.Model], Any]:
     """Return what gives a column's value: as psycopg takes it or as text, where possible without Django's preparation.
 
-    Lists and JSON are ready as texts sooner than either prepares them.
+    Lists, JSON and vectors are ready as texts sooner than either prepares them.
     """
     attribute = attrgetter(field.attname)
     if isinstance(field, AS_IT_IS):
@@ -76,4 +80,6 @@ def _reader(field: Any) -> Callable[[models.Model], Any]:
         return lambda row: "{}" if (value := attribute(row)) == [] else value
     if isinstance(field, models.JSONField) and field.encoder is None:
         return lambda row: None if (value := attribute(row)) is None else json.dumps(value)
+    if isinstance(field, HalfVectorField):  # first as half precision: all digits of that, and no others
+        return lambda row: vector_text(np.asarray(attribute(row), dtype=np.float16))
     return lambda row: field.get_db_prep_save(field.pre_save(row, add=True), connection)

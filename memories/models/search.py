@@ -5,6 +5,7 @@ users lie side by side, so that one user is read as fast as a small namespace, a
 """
 
 import uuid
+from functools import cache
 from typing import Any, ClassVar, Self
 
 from django.contrib.postgres.search import SearchVectorField
@@ -29,9 +30,14 @@ class EmbeddingModelQuerySet(models.QuerySet[Any]):
         return self.filter(state__in=LIVE)
 
 
+@cache
+def _digits(dim: int) -> str:
+    return f"[{','.join(['%.5g'] * dim)}]"
+
+
 def vector_text(vector: Any) -> str:
     """Return a vector as Postgres reads it; half precision holds no more than four digits."""
-    return f"[{','.join([f'{number:.5g}' for number in vector.tolist()])}]"
+    return _digits(len(vector)) % tuple(vector.tolist())
 
 
 class EmbeddingModel(models.Model):

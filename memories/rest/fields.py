@@ -97,7 +97,7 @@ class Strict(serializers.Serializer[Any]):
         return [
             (
                 name,
-                field.source,
+                str(field.source),
                 field,
                 getattr(self, f"validate_{name}", None),
                 not field.required and field.default is empty,
@@ -114,7 +114,8 @@ class Strict(serializers.Serializer[Any]):
             raise serializers.ValidationError({name: ["This field is not known."] for name in sorted(unknown)})
         if type(data) is not dict:
             return super().to_internal_value(data)
-        values, errors = {}, {}
+        values: dict[str, Any] = {}
+        errors: dict[str, Any] = {}
         for name, source, field, validate, optional in self._readers:
             if optional and name not in data:
                 continue
