@@ -4,6 +4,7 @@ import json
 import math
 import re
 from collections.abc import Callable
+from functools import cache
 from typing import Any, NoReturn
 
 DEPTH = 32  # levels of nesting
@@ -18,9 +19,14 @@ class NotStorable(ValueError):
         self.place = place
 
 
+@cache  # making one takes as long as reading a short text
+def _decoder(parse_float: Callable[[str], Any] | None) -> json.JSONDecoder:
+    return json.JSONDecoder(parse_constant=refuse_constant, parse_float=parse_float, object_pairs_hook=_without_twins)
+
+
 def loads(text: str, *, parse_float: Callable[[str], Any] | None = None) -> Any:
     """Return the value. Raise ValueError for what is no JSON, NaN, infinities or a name twice; RecursionError."""
-    return json.loads(text, parse_constant=refuse_constant, parse_float=parse_float, object_pairs_hook=_without_twins)
+    return _decoder(parse_float).decode(text)
 
 
 def check(value: Any, *, place: str = "", left: int = DEPTH) -> None:

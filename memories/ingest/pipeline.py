@@ -3,6 +3,8 @@
 import datetime
 import uuid
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -22,6 +24,8 @@ from memories.models import EmbeddingModel, Fragment, Namespace
 from memories.models.enums import FragmentType, SourceClass, SourceType
 from memories.models.scoring import initial_importance
 from memories.providers import active_model, embed
+
+MANY = 16  # drafts
 
 
 class EmptyAfterTrimming(Exception):
@@ -50,13 +54,23 @@ def prepare(drafts: Sequence[Draft], *, embed_now: bool = True, model: Embedding
     A failing embedder leaves vectors None: the fragments are stored and embedded later.
     """
     model = model or active_model()
+    texts = [draft.content for draft in drafts]
+    # Many are routed beside the embedder, which works outside of Python most of the time.
+    with ThreadPoolExecutor(1) if embed_now and len(texts) >= MANY else nullcontext() as beside:
+        routed = beside.submit(_routed, texts) if beside else None
+        vectors = embed(texts, model=model) if embed_now else [None] * len(texts)
+        routings = routed.result() if routed else _routed(texts)
     return Prepared(
         drafts=list(drafts),
-        routings=[route(draft.content) for draft in drafts],
-        vectors=embed([draft.content for draft in drafts], model=model) if embed_now else [None] * len(drafts),
+        routings=routings,
+        vectors=vectors,
         readings=[_read(draft) if draft.extract_claim else None for draft in drafts],
         model=model,
     )
+
+
+def _routed(texts: Sequence[str]) -> list[Routing]:
+    return [route(text) for text in texts]
 
 
 def _read(draft: Draft, *, claim: bool = True) -> Reading:

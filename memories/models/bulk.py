@@ -3,13 +3,18 @@
 COPY straight into a table with row-level security is refused by Postgres, hence the temporary table.
 """
 
+import json
 from collections.abc import Callable, Sequence
 from itertools import count
 from operator import attrgetter
 from typing import Any
 
+from django.contrib.postgres.fields import ArrayField
 from django.db import connection, models
+from pgvector.django import HalfVectorField
 from psycopg import sql
+
+from memories.models.search import half_bytes, vector_text
 
 COPY_FROM = 50  # below, creating the temporary table costs more than it saves
 AS_IT_IS = (
@@ -20,6 +25,7 @@ AS_IT_IS = (
     models.IntegerField,
     models.UUIDField,
     models.DateTimeField,
+    models.BinaryField,
     models.ForeignKey,
 )
 _numbers = count()
@@ -41,7 +47,7 @@ def insert_statement(rows: Sequence[models.Model]) -> tuple[str, list[Any]]:
     fields = stored_fields(type(rows[0]))
     columns = ", ".join(f'"{field.column}"' for field in fields)
     places = ", ".join([f"({', '.join(['%s'] * len(fields))})"] * len(rows))
-    readers = [_reader(field) for field in fields]
+    readers = [_worded(field) for field in fields]
     values = [read(row) for row in rows for read in readers]
     return f'INSERT INTO "{type(rows[0])._meta.db_table}" ({columns}) VALUES {places}', values
 
@@ -63,7 +69,12 @@ def _copy(model: type[models.Model], rows: Sequence[models.Model]) -> None:
                 staging, columns, table
             )
         )
-        with cursor.copy(sql.SQL("COPY {} ({}) FROM STDIN").format(staging, columns)) as copy:
+        # Numbers of vectors as texts take longer than all the rest of their rows.
+        binary = any(isinstance(f, HalfVectorField) for f in fields)
+        form = sql.SQL("(FORMAT binary)" if binary else "")
+        with cursor.copy(sql.SQL("COPY {} ({}) FROM STDIN {}").format(staging, columns, form)) as copy:
+            if binary:
+                copy.set_types([_type(f) for f in fields])
             values = [_reader(f) for f in fields]
             for row in rows:
                 copy.write_row([value(row) for value in values])
@@ -71,8 +82,29 @@ def _copy(model: type[models.Model], rows: Sequence[models.Model]) -> None:
         cursor.execute(sql.SQL("DROP TABLE {}").format(staging))
 
 
+def _worded(field: Any) -> Callable[[models.Model], Any]:
+    """Return what gives a column's value as a statement's parameter."""
+    attribute = attrgetter(field.attname)
+    return (lambda row: vector_text(attribute(row))) if isinstance(field, HalfVectorField) else _reader(field)
+
+
+def _type(field: Any) -> str:
+    """Return as what a binary COPY takes a value; a vector is bytes already."""
+    return "bytea" if isinstance(field, HalfVectorField) else str(field.db_type(connection)).partition("(")[0]
+
+
 def _reader(field: Any) -> Callable[[models.Model], Any]:
-    """Return what gives a column's value; where psycopg takes the attribute as it is, without Django's preparation."""
+    """Return what gives a column's value: as psycopg takes it or as text, where possible without Django's preparation.
+
+    Lists and JSON are ready as texts sooner than either prepares them, vectors as bytes.
+    """
+    attribute = attrgetter(field.attname)
     if isinstance(field, AS_IT_IS):
-        return attrgetter(field.attname)
+        return attribute
+    if isinstance(field, ArrayField) and isinstance(field.base_field, AS_IT_IS):
+        return lambda row: "{}" if (value := attribute(row)) == [] else value
+    if isinstance(field, models.JSONField) and field.encoder is None:
+        return lambda row: None if (value := attribute(row)) is None else json.dumps(value)
+    if isinstance(field, HalfVectorField):
+        return lambda row: half_bytes(attribute(row))
     return lambda row: field.get_db_prep_save(field.pre_save(row, add=True), connection)

@@ -5,8 +5,10 @@ users lie side by side, so that one user is read as fast as a small namespace, a
 """
 
 import uuid
+from functools import cache
 from typing import Any, ClassVar, Self
 
+import numpy as np
 from django.contrib.postgres.search import SearchVectorField
 from django.db import connection, models
 from django.utils import timezone
@@ -29,9 +31,20 @@ class EmbeddingModelQuerySet(models.QuerySet[Any]):
         return self.filter(state__in=LIVE)
 
 
+@cache
+def _digits(dim: int) -> str:
+    return f"[{','.join(['%.5g'] * dim)}]"
+
+
 def vector_text(vector: Any) -> str:
     """Return a vector as Postgres reads it; half precision holds no more than four digits."""
-    return f"[{','.join([f'{number:.5g}' for number in vector.tolist()])}]"
+    return _digits(len(vector)) % tuple(vector.tolist())
+
+
+def half_bytes(vector: Any) -> bytes:
+    """Return a vector as Postgres sends and takes it in half precision: how many numbers, nothing, the numbers."""
+    numbers = np.asarray(vector, dtype=">f2")
+    return len(numbers).to_bytes(2) + bytes(2) + numbers.tobytes()
 
 
 class EmbeddingModel(models.Model):

@@ -3,10 +3,12 @@
 import datetime
 import math
 import uuid
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
+from django.core.exceptions import ValidationError
 from rest_framework import serializers
+from rest_framework.fields import SkipField, empty, get_error_detail
 
 from memories.models.namespace import LENGTH, BadUser, user_of
 
@@ -89,11 +91,46 @@ class Moment(serializers.DateTimeField):
 class Strict(serializers.Serializer[Any]):
     """Input that refuses what it does not know."""
 
+    @cached_property
+    def _readers(self) -> list[tuple[str, str, Any, Any, bool]]:
+        """Each field: its name, that of its value, what validates it besides, whether it is passed over if absent."""
+        return [
+            (
+                name,
+                str(field.source),
+                field,
+                getattr(self, f"validate_{name}", None),
+                not field.required and field.default is empty,
+            )
+            for name, field in self.fields.items()
+        ]
+
     def to_internal_value(self, data: Any) -> Any:
-        """The validated values. Raises ValidationError."""
-        if isinstance(data, dict) and (unknown := set(data) - set(self.fields)):
+        """The validated values. Raises ValidationError.
+
+        As the framework reads them, but that most fields of most requests are absent and cost nothing then.
+        """
+        if isinstance(data, dict) and (unknown := data.keys() - self.fields.keys()):
             raise serializers.ValidationError({name: ["This field is not known."] for name in sorted(unknown)})
-        return super().to_internal_value(data)
+        if type(data) is not dict:
+            return super().to_internal_value(data)
+        values: dict[str, Any] = {}
+        errors: dict[str, Any] = {}
+        for name, source, field, validate, optional in self._readers:
+            if optional and name not in data:
+                continue
+            try:
+                value = field.run_validation(data.get(name, empty))
+                values[source] = validate(value) if validate else value
+            except serializers.ValidationError as error:
+                errors[name] = error.detail
+            except ValidationError as error:
+                errors[name] = get_error_detail(error)
+            except SkipField:
+                pass
+        if errors:
+            raise serializers.ValidationError(errors)
+        return values
 
 
 class UserField(serializers.CharField):

@@ -1,6 +1,7 @@
 """How a stored memory, and several at once, are answered."""
 
 import uuid
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,7 +10,9 @@ from drf_spectacular.utils import OpenApiParameter
 
 from conflicts.public import Admission
 from memories.access import NotFound, Principal
-from memories.models import Fragment
+from memories.models import Fragment, Project
+from memories.models.sql import fetch
+from memories.providers import active_model
 from memories.rest.answers import answers, stored
 
 IDEMPOTENCY = OpenApiParameter(
@@ -43,17 +46,52 @@ BLOCKED = {"status": "blocked_by_erasure", "code": "blocked_by_erasure"}
 
 
 def batch_answers(principal: Principal, each: Sequence[Admission | None]) -> list[dict[str, Any]]:
-    """Return one answer per item, in order; of one whose text was forgotten, only that."""
-    answer = iter(stored_answers(principal, [admission for admission in each if admission is not None]))
+    """Return one answer per item, in order; of one whose text was forgotten, only that.
+
+    Of one that claims nothing and did nothing to others everything is known: it is not read again.
+    """
+    admissions = [admission for admission in each if admission is not None]
+    rows = _as_known(principal, admissions)
+    rows |= _rows(principal, [one.fragment.id for one in admissions if one.fragment.id not in rows])
+    found = [rows.get(one.fragment.id) or _as_stored(one.fragment) for one in admissions]
+    answer = iter(stored(admissions, found, now=timezone.now(), model=principal.active_model))
     return [BLOCKED if admission is None else next(answer) for admission in each]
 
 
-def _as_stored(fragment: Any) -> Fragment:
-    """Return what was stored, when somebody has forgotten it since."""
-    fragment.linked, fragment.replaced, fragment.waiting_for, fragment.contested = [], [], [], []
+def _as_known(principal: Principal, admissions: Sequence[Admission]) -> dict[uuid.UUID, Fragment]:
+    """Return by id those that stand as they were made, with all that an answer shows."""
+    times = Counter(one.fragment.id for one in admissions)
+    known = {
+        one.fragment.id: one.fragment
+        for one in admissions
+        if times[one.fragment.id] == 1 and not one.fragment.extra  # the database writes its numbers in its own way
+        if not (one.deduplicated or one.replaced or one.superseded or one.pending_conflicts)
+    }
+    if not known:
+        return {}
+    model = principal.active_model or active_model()
+    values = {"project": principal.project_id, "ids": list(known), "model": model.id}
+    waiting = dict(fetch(UNCLAIMED, values))
+    project = Project(id=principal.project_id, name=principal.project)
+    return {each: _as_stored(known[each], project, [str(model.id)] if waits else []) for each, waits in waiting.items()}
+
+
+# Whether they wait for a model's vector.
+UNCLAIMED = """SELECT f.id, EXISTS (SELECT FROM memories_pendingembedding p
+        WHERE p.project_id = %(project)s AND p.fragment_id = f.id AND p.model_id = %(model)s)
+    FROM unnest(%(ids)s::uuid[]) AS f (id)
+    WHERE NOT EXISTS (SELECT FROM memories_claim c WHERE c.project_id = %(project)s AND c.fragment_id = f.id)"""
+
+
+def _as_stored(fragment: Any, project: Project | None = None, waiting_for: Sequence[str] = ()) -> Fragment:
+    """Return what was stored as it was made: somebody may have forgotten it since."""
+    fragment.linked, fragment.replaced, fragment.waiting_for, fragment.contested = [], [], waiting_for, []
     fragment.further, fragment.doubted = [], []
-    stored: Fragment = fragment
-    return stored
+    if project is not None:
+        fragment.project = project
+        fragment._state.fields_cache |= {"access": None, "claim": None}
+    made: Fragment = fragment
+    return made
 
 
 def readable_fragment(principal: Principal, fragment_id: uuid.UUID) -> Fragment:

@@ -1,7 +1,7 @@
 """Backups: rows a second out and back, how long a drill takes, and whether memory stays flat.
 
 Fills a namespace, backs it up, verifies and drills the bundle, deletes the namespace and restores it; the record
-lines of a second backup have to be the same.
+lines of a second backup have to be the same. Beside both ways stands what a bare COPY of the same does.
 
     script/bench backups                          # 50,000 and 500,000 fragments
     script/bench backups --fragments 5000
@@ -22,6 +22,7 @@ os.environ.setdefault("LOG_LEVEL", "ERROR")
 django.setup()
 
 # Django has to be set up before its models can be imported.
+from _bare_copies import memories_in, memories_out
 from django.db import connection
 from django.utils import timezone
 from upkeep import SIZES, fill
@@ -89,18 +90,23 @@ def measure(size: int) -> None:
 
     seal()
     made = step("backup")
+    bare = {"backup": memories_out(space)}
     bundle = made["backup_id"]
     step("verify", backup_id=bundle)
     step("drill", backup_id=bundle)
     with access.enter(principal, why="bench"):
         Namespace.objects.within(principal.project_id).filter(id=space.id).delete()
     report = step("restore", backup_id=bundle)
+    bare["restore"] = memories_in(principal.project_id, size=size)
     seal()
     again = step("backup")
     same = "same bytes" if digest(principal, made) == digest(principal, again) else "OTHER BYTES"
     print(f"\n{size:,} fragments, {made['size'] / 2**20:.1f} MB, {report['insert']:,} restored, {same}")
     for kind, took, over in steps:
-        print(f"  {kind:8}{took:7.1f} s {size / took:10,.0f} fragments/s, memory peak {over:5.0f} MB over filling")
+        print(
+            f"  {kind:8}{took:7.1f} s {size / took:10,.0f} fragments/s, memory peak {over:5.0f} MB over filling", end=""
+        )
+        print(f", {size / took / bare[kind]:.0%} of a bare COPY ({bare[kind]:,.0f})" if kind in bare else "")
 
 
 if __name__ == "__main__":

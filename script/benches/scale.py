@@ -27,6 +27,7 @@ os.environ.setdefault("LOG_LEVEL", "ERROR")
 django.setup()
 
 # Django has to be set up before its models can be imported.
+from _bare_copies import memories_in
 from _population import Ground, Texts, fill, question, sentence
 from django.db import connection, connections, transaction
 from django.utils import timezone
@@ -39,6 +40,7 @@ from memories.rest.fields import validated
 from memories.retrieval.candidate_search import Search, indexed, nearest, passing
 from memories.retrieval.query_features import Cues
 from memories.retrieval.questions import Filters, Reach
+from memories.retrieval.search_scopes import scopes_of
 
 SIZES = (5_000, 50_000, 500_000)
 CLIENTS, WRITERS, WRITES = 4, 10, 20
@@ -91,7 +93,7 @@ def write_on(url: str, grounds: list[Ground], stop: threading.Event, times: list
 
 
 def in_batches(url: str, ground: Ground) -> None:
-    """Texts a second in batches over HTTP: embedded later, and at once beside the embedder alone."""
+    """Texts a second in batches over HTTP: embedded later beside a bare COPY, and at once beside the embedder alone."""
     rng, alone, beside = random.Random(4), list[float](), f"{ground.principal.project}:batches"
     took: dict[str, list[float]] = {"later": [], "now": []}
     with httpx2.Client(base_url=url, timeout=600, trust_env=False) as client:
@@ -108,10 +110,11 @@ def in_batches(url: str, ground: Ground) -> None:
                 start = time.perf_counter()
                 embed([f"{text} " for text in texts], model=active_model())
                 alone.append(size / (time.perf_counter() - start))
+    bare = memories_in(ground.principal.project_id, size=1_000)
     later, now, only = (statistics.median(rates) for rates in (took["later"], took["now"], alone))
     print(
-        f"  stored in batches: {later:,.0f} fragments/s without embedding, {now:,.0f} with it,"
-        f" {now / only:.0%} of the embedder alone ({only:,.0f})"
+        f"  stored in batches: {later:,.0f} fragments/s without embedding, 1/{bare / later:.1f} of a bare COPY"
+        f" ({bare:,.0f}), {now:,.0f} with it, {now / only:.0%} of the embedder alone ({only:,.0f})"
     )
 
 
@@ -164,8 +167,8 @@ def bare(url: str, ground: Ground, rounds: int) -> None:
     model, whole = active_model(), list[float]()
     parts: dict[str, list[float]] = {"its own SQL": [], "vector SQL alone": []}
     with access.enter(ground.principal, why="bench"):
-        space = Namespace.objects.within(ground.principal.project_id).get(name=ground.namespace)
-        ready = indexed([space], model)
+        scopes = scopes_of(Namespace.objects.within(ground.principal.project_id).filter(name=ground.namespace))
+        ready = indexed(scopes, model)
     questions = [query for _, query, _ in itertools.islice(asked([ground], 77), rounds)]
     with httpx2.Client(base_url=url, timeout=60, trust_env=False) as client:
         for query in questions:
@@ -182,7 +185,7 @@ def bare(url: str, ground: Ground, rounds: int) -> None:
             own = time.perf_counter()
             request = wanted(query, vector, Filters(), most=10)
             with access.enter(ground.principal, why="bench"):
-                nearest([space], request, indexed=ready)
+                nearest(scopes, request, indexed=ready)
             alone = time.perf_counter() - own
             parts["its own SQL"].append((own - start) * 1000)
             parts["vector SQL alone"].append((embedded - start + alone) * 1000)
@@ -224,14 +227,14 @@ def recall(grounds: list[Ground], rounds: int) -> None:
     for query in questions:
         vector = embed_query(query, model=model)
         with access.enter(ground.principal, why="bench"):
-            space = Namespace.objects.within(ground.principal.project_id).get(name=ground.namespace)
-            ready = indexed([space], model)
+            scopes = scopes_of(Namespace.objects.within(ground.principal.project_id).filter(name=ground.namespace))
+            ready = indexed(scopes, model)
             for kind, filters in FILTERS.items():
                 request = wanted(query, vector, Filters(**validated(search.FilterInput, filters)), most=100)
                 began = time.perf_counter()
-                near = list(nearest([space], request, indexed=ready, among=passing([space], request))[0])[:10]
+                near = list(nearest(scopes, request, indexed=ready, among=passing(scopes, request))[0])[:10]
                 between = time.perf_counter()
-                exact = list(nearest([space], request, indexed={})[0])[:10]
+                exact = list(nearest(scopes, request, indexed={})[0])[:10]
                 took[kind].append((between - began, time.perf_counter() - between))
                 found[kind].append(len(set(near) & set(exact)) / max(1, len(exact)))
     connections.close_all()

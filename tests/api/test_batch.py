@@ -41,6 +41,21 @@ def test_what_is_copied_equals_what_is_stored_alone(alice, count):
     assert {k: copied[k] for k in fading} == pytest.approx({k: alone[k] for k in fading}, abs=1e-3)
 
 
+def test_a_vector_that_is_copied_equals_one_that_is_stored_alone(alice):
+    wish = {"namespace": "acme:main", "content": "A vector of small and of large numbers."}
+    alone = alice.client.post("/api/v1/fragments", wish, format="json").json()
+    many = [{**wish, "user": "bob"}] + [item(n) for n in range(60)]
+    copied = alice.client.post(URL, {"fragments": many}, format="json").json()["results"][0]
+    vectors = [
+        alice.client.get(f"/api/v1/fragments/{row['id']}", {"include": "embedding", **about}).json()["embedding"][
+            "vector"
+        ]
+        for row, about in ((alone, {}), (copied, {"user": "bob"}))
+    ]
+    assert any(vectors[0])
+    assert vectors[0] == vectors[1]
+
+
 def test_later_leaves_the_embedding_to_the_worker(alice, count):
     answer = alice.client.post(URL, {"fragments": [item(1), item(2)], "embed": "later"}, format="json")
     assert [result["embedding"]["state"] for result in answer.json()["results"]] == ["pending", "pending"]

@@ -204,7 +204,7 @@ def test_a_line_of_too_many_values_is_refused(refused, bundle, storage):
 
 def test_nothing_is_read_beside_a_heavy_batch():
     lines = [
-        bundle_reader.BundleLine(n, "fragment", {}, b"x" * size)
+        bundle_reader.BundleLine(n, "fragment", {}, b"x" * size, size)
         for n, size in enumerate((bundle_reader.WEIGHT, 10, 10))
     ]
     read = []

@@ -62,11 +62,7 @@ class BundleLine:
     kind: str
     told: dict[str, Any]
     raw: bytes
-
-    @property
-    def weight(self) -> int:
-        """About so many bytes in memory."""
-        return len(self.raw) + A_PART * records.parts(self.raw)
+    weight: int  # about so many bytes in memory
 
 
 class BundleReader:
@@ -125,7 +121,7 @@ class BundleReader:
             self.count += 1
             if kind == "fragment":
                 self._held[self.manifest.bucket_of(record["row"])] += 1
-            yield BundleLine(self.number, kind, record, raw)
+            yield BundleLine(self.number, kind, record, raw, len(raw) + A_PART * records.parts(raw))
         raise BrokenBundle(self.number, "the file ends before its footer")
 
     def _checked(self, kind: str, record: dict[str, Any]) -> tuple[int, str, str]:
