@@ -11,10 +11,9 @@ from typing import Any
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import connection, models
+from pgvector import HalfVector
 from pgvector.django import HalfVectorField
 from psycopg import sql
-
-from memories.models.search import half_bytes, vector_text
 
 COPY_FROM = 50  # below, creating the temporary table costs more than it saves
 AS_IT_IS = (
@@ -84,8 +83,14 @@ def _copy(model: type[models.Model], rows: Sequence[models.Model]) -> None:
 
 def _worded(field: Any) -> Callable[[models.Model], Any]:
     """Return what gives a column's value as a statement's parameter."""
-    attribute = attrgetter(field.attname)
-    return (lambda row: vector_text(attribute(row))) if isinstance(field, HalfVectorField) else _reader(field)
+    if isinstance(field, HalfVectorField):
+        return lambda row: field.get_db_prep_save(getattr(row, field.attname), connection)
+    return _reader(field)
+
+
+def half(vector: Any) -> HalfVector:
+    """Return a vector in half precision, as it is computed or as it was read."""
+    return vector if isinstance(vector, HalfVector) else HalfVector(vector)
 
 
 def _type(field: Any) -> str:
@@ -106,5 +111,5 @@ def _reader(field: Any) -> Callable[[models.Model], Any]:
     if isinstance(field, models.JSONField) and field.encoder is None:
         return lambda row: None if (value := attribute(row)) is None else json.dumps(value)
     if isinstance(field, HalfVectorField):
-        return lambda row: half_bytes(attribute(row))
+        return lambda row: half(attribute(row)).to_binary()
     return lambda row: field.get_db_prep_save(field.pre_save(row, add=True), connection)

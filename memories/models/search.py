@@ -8,7 +8,6 @@ import uuid
 from functools import cache
 from typing import Any, ClassVar, Self
 
-import numpy as np
 from django.contrib.postgres.search import SearchVectorField
 from django.db import connection, models
 from django.utils import timezone
@@ -39,12 +38,6 @@ def _digits(dim: int) -> str:
 def vector_text(vector: Any) -> str:
     """Return a vector as Postgres reads it; half precision holds no more than four digits."""
     return _digits(len(vector)) % tuple(vector.tolist())
-
-
-def half_bytes(vector: Any) -> bytes:
-    """Return a vector as Postgres sends and takes it in half precision: how many numbers, nothing, the numbers."""
-    numbers = np.asarray(vector, dtype=">f2")
-    return len(numbers).to_bytes(2) + bytes(2) + numbers.tobytes()
 
 
 class EmbeddingModel(models.Model):

@@ -9,6 +9,7 @@ from conflicts.models import PendingConflict, Vote
 from conflicts.public import ClaimDraft
 from memories import access, erasure, ingest, jobs, operations
 from memories.models import Access, Claim, Embedding, Fragment, Origin, Tombstone
+from memories.models.bulk import COPY_FROM
 from memories.upkeep.lifecycle.snapshots import copy_fragments as take_copies
 from tests.namespaces.conftest import MAIN, SIDE
 
@@ -70,6 +71,17 @@ def test_what_the_branch_wrote_is_added_with_its_authority(begun, merge, store, 
 
 def named_in(rows, place):
     return named("The heron nests by the mill.", rows(place))
+
+
+def test_many_come_with_the_vectors_that_they_have(begun, merge, principal):
+    texts = [
+        ingest.Draft(namespace=SIDE, content=f"Otter {n} swims.", source_type="document") for n in range(COPY_FROM)
+    ]
+    ingest.store(principal, ingest.prepare(texts), now=timezone.now())
+    told = merge().report
+    assert told["counts"]["added"] == COPY_FROM
+    with access.enter(principal, why="test"):
+        assert Embedding.objects.filter(fragment_id__in=told["added"]).count() == COPY_FROM
 
 
 def test_twice_is_once(begun, merge, store, bob, digest):
