@@ -25,6 +25,7 @@ FARTHER = 160  # for who is suspicious
 MOST_CLAUSES = 8
 SPEAKERS = frozenset({"we", "us", "our"})  # of whom the user may be none
 SHORT = 200  # characters of a word on oneself
+OFTEN_READ = 600  # characters of a text that an answer is read for
 LINKS = word_list(__file__, "links")
 BLOCKED = {
     "budget": r"spent|costs?|costing|paid|price[ds]?|charged?|fees?|deposit|remaining|left|exceed\w*|saved|saving|worth"
@@ -267,8 +268,13 @@ def is_said_plainly(text: str) -> bool:
 
 
 def read(text: str) -> list[Passage]:
-    """Return the passages of a text."""
-    return list(passages(text))
+    """Return the passages of a text; those of short ones, which are read with every question, are kept for a while."""
+    return list(_read_again(text) if len(text) <= OFTEN_READ else passages(text))
+
+
+@lru_cache(maxsize=2048)
+def _read_again(text: str) -> tuple[Passage, ...]:
+    return tuple(passages(text))
 
 
 def cues_of(claim: Standing) -> tuple[Cue, ...]:

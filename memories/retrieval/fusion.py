@@ -8,7 +8,7 @@ was measured to bring: docs/decisions/0118.
 import uuid
 from collections.abc import Mapping, Sequence
 
-from memories.retrieval.candidates import Candidate, Place
+from memories.retrieval.candidates import Candidate
 from memories.retrieval.query_features import Cues
 
 # Words find texts about the same things; which of these says what is asked, the vectors tell better.
@@ -25,6 +25,7 @@ TWO_AWAY = 0.05
 PHRASE, USER, SPEAKER, PERIOD, KEY, TYPE = 0.5, 0.5, 0.3, 0.2, 0.05, 0.02
 
 Scores = Mapping[uuid.UUID, float]
+Turn = tuple[int, int]  # conversation, place in it
 
 
 def fuse(candidates: Sequence[Candidate], *, bm25: Scores, cues: Cues) -> dict[uuid.UUID, float]:
@@ -32,17 +33,20 @@ def fuse(candidates: Sequence[Candidate], *, bm25: Scores, cues: Cues) -> dict[u
 
     Each likeness of a turn is joined by a part of its neighbours'. One side alone counts for itself.
     """
-    cosine = {c.id: max(0.0, c.cosine) for c in candidates if c.cosine is not None}
-    part = _part(candidates)
-    words = _scaled(_joined(candidates, bm25, {-1: part * WORDS_BEFORE, 1: part * WORDS_AFTER}))
-    meaning = _scaled(_joined(candidates, cosine, {1: MEANING_AFTER}))
+    turns, part = _turns(candidates), _part(candidates)
+    said = [bm25.get(c.id, 0.0) for c in candidates]
+    meant = [0.0 if c.cosine is None else max(0.0, c.cosine) for c in candidates]
+    words = _scaled(_joined(turns, said, {-1: part * WORDS_BEFORE, 1: part * WORDS_AFTER}))
+    meaning = _scaled(_joined(turns, meant, {1: MEANING_AFTER}))
     weight = WORDS if words and meaning else 1.0
     boosts = _cue_boosts(candidates, cues)
-    most = weight * bool(words) + bool(meaning) + max(boosts.values(), default=0.0)
-    scores = {c.id: weight * words.get(c.id, 0.0) + meaning.get(c.id, 0.0) + boosts[c.id] for c in candidates}
-    joined = _joined(candidates, scores, {-2: TWO_AWAY, 2: TWO_AWAY})
-    beside = 2 * TWO_AWAY if any(joined[i] > scores[i] for i in joined) else 0.0
-    return {i: score / (most * (1 + beside) or 1.0) for i, score in joined.items()}
+    most = weight * bool(words) + bool(meaning) + max(boosts, default=0.0)
+    nothing = [0.0] * len(candidates)
+    likenesses = zip(words or nothing, meaning or nothing, boosts, strict=True)
+    scores = [weight * by_words + by_meaning + boost for by_words, by_meaning, boost in likenesses]
+    joined = _joined(turns, scores, {-2: TWO_AWAY, 2: TWO_AWAY})
+    beside = 2 * TWO_AWAY if joined != scores else 0.0
+    return {c.id: score / (most * (1 + beside) or 1.0) for c, score in zip(candidates, joined, strict=True)}
 
 
 def reranked(relevance: Scores, scores: Scores) -> dict[uuid.UUID, float]:
@@ -51,22 +55,22 @@ def reranked(relevance: Scores, scores: Scores) -> dict[uuid.UUID, float]:
     return {i: scores.get(i, least * value) for i, value in relevance.items()}
 
 
-def _cue_boosts(candidates: Sequence[Candidate], cues: Cues) -> dict[uuid.UUID, float]:
-    """Return by id what the cues add: they boost and never filter, and count only where they tell candidates apart."""
+def _cue_boosts(candidates: Sequence[Candidate], cues: Cues) -> list[float]:
+    """Return what the cues add to each: they boost, never filter, and count only where they tell candidates apart."""
     named = {c.speaker for c in candidates if c.speaker} & cues.words
     speaker = named if len(named) == 1 else set()
     # Who asks about himself said it himself, more often than somebody told him; what was not said in turns is for both.
     asks = cues.first_person and any(c.is_by_user for c in candidates)
     asks = asks and any(c.is_turn and not c.is_by_user for c in candidates)
-    return {
-        c.id: PHRASE * c.quoted
+    return [
+        PHRASE * c.quoted
         + USER * (asks and (c.is_by_user or not c.is_turn))
         + SPEAKER * (c.speaker in speaker)
         + PERIOD * c.in_period
         + KEY * c.on_topic
         + TYPE * (c.type in cues.types)
         for c in candidates
-    }
+    ]
 
 
 def _part(candidates: Sequence[Candidate]) -> float:
@@ -75,20 +79,34 @@ def _part(candidates: Sequence[Candidate]) -> float:
     return min(1.0, TURN * len(lengths) / sum(lengths)) if lengths else 0.0
 
 
-def _joined(candidates: Sequence[Candidate], scores: Scores, parts: Mapping[int, float]) -> dict[uuid.UUID, float]:
+def _turns(candidates: Sequence[Candidate]) -> list[Turn | None]:
+    """Return of each which conversation it is of, numbered, and its place there."""
+    talks: dict[tuple[uuid.UUID, str], int] = {}
+    return [
+        (talks.setdefault((c.namespace_id, c.conversation_id), len(talks)), c.sequence)
+        if c.conversation_id and c.sequence is not None
+        else None
+        for c in candidates
+    ]
+
+
+def _joined(turns: Sequence[Turn | None], scores: list[float], parts: Mapping[int, float]) -> list[float]:
     """Return each score with these parts of the best at the places so many turns further on."""
-    at: dict[Place, float] = {}
-    for candidate in candidates:
-        if place := candidate.place:
-            at[place] = max(at.get(place, 0.0), scores.get(candidate.id, 0.0))
+    at: dict[Turn, float] = {}
+    for turn, score in zip(turns, scores, strict=True):
+        if turn:
+            at[turn] = max(at.get(turn, 0.0), score)
+    if not at:
+        return scores
+    return [
+        score + sum([part * at.get((turn[0], turn[1] + steps), 0.0) for steps, part in parts.items()])
+        if turn
+        else score
+        for turn, score in zip(turns, scores, strict=True)
+    ]
 
-    def lent(candidate: Candidate) -> float:
-        places = ((candidate.beside(steps), part) for steps, part in parts.items())
-        return sum(part * at.get(place, 0.0) for place, part in places if place)
 
-    return {c.id: scores.get(c.id, 0.0) + (lent(c) if at else 0.0) for c in candidates}
-
-
-def _scaled(scores: Scores) -> dict[uuid.UUID, float]:
-    best = max(scores.values(), default=0.0)
-    return {i: score / best for i, score in scores.items()} if best > 0 else {}
+def _scaled(scores: list[float]) -> list[float]:
+    """Return the scores divided by the best; nothing where none is above zero."""
+    best = max(scores, default=0.0)
+    return [score / best for score in scores] if best > 0 else []
