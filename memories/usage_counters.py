@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 import structlog
+from django.conf import settings
 from django.db import DatabaseError, connection
 
 from memories import access
@@ -92,6 +93,15 @@ def finish() -> None:
         log.warning("tallies_not_written", error=type(error).__name__)
     finally:
         connection.close()
+
+
+def expire(principal: access.Principal, *, now: datetime.datetime) -> int:
+    """Delete the project's days of searches that are older than USAGE_DAYS; 0 keeps them all. Answers how many."""
+    if not settings.USAGE_DAYS:
+        return 0
+    before = now.date() - datetime.timedelta(days=settings.USAGE_DAYS)
+    with access.enter(principal, why="retention"):
+        return int(SearchDay.objects.within(principal.project_id).filter(day__lt=before).delete()[0])
 
 
 def flush() -> None:

@@ -78,6 +78,8 @@ POSTGRES = _only(_leads_to_postgres, " must be a URL such as postgres://user:pas
 HTTP = _beginning("a URL such as http://127.0.0.1:11434/v1", "http://", "https://")
 POSITIVE = _only(lambda value: 0 < value <= 1_000_000, " must be above 0 and at most 1000000.")
 DAYS = _within(1, 36_500)  # what fits the calendar
+# Of what is still needed for a month: by undo, by charts. 0 keeps it for good.
+LONG = _only(lambda value: value == 0 or 30 <= value <= 36_500, " must be 0, for good, or from 30 to 36500.")
 COUNT, NO_LIMIT = _within(1, 10**12), _within(0, 10**12)  # of fragments; 0 of a tier are no limit
 OPEN = _within(1, 10_000)
 SCORED_BY = "fake, a URL such as http://127.0.0.1:8080/rerank, a folder that exists, or a model's name"
@@ -141,6 +143,9 @@ class Settings(BaseSettings):
     RETRIEVAL_CROSS_AGENT_THRESHOLD: Annotated[float, "retrieval.cross_agent_threshold", _within(0, 1)] = 0.8
     OPERATION_LEASE_SECONDS: Annotated[int, "operations.lease_seconds"] = 60
     RECEIPT_DAYS: Annotated[int, "operations.receipt_days"] = 90
+    OPERATION_DAYS: Annotated[int, "operations.days", LONG] = 90
+    IDEMPOTENCY_HOURS: Annotated[int, "operations.idempotency_hours", _within(1, 8_760)] = 48
+    USAGE_DAYS: Annotated[int, "operations.usage_days", LONG] = 400
     LLM_CALL_DAYS: Annotated[int, "sidecar.call_days"] = 90
     LOGIN_DAYS: Annotated[int, "server.login_days", _within(30, 36_500)] = 400
     DECAY_SM2: Annotated[Flag, "decay.sm2"] = False
@@ -163,6 +168,7 @@ class Settings(BaseSettings):
     TRUSTED_SIGNERS: Annotated[Words, "backups.trusted_signers"] = []
     LOG_FORMAT: Annotated[str, "logging.format", _one_of("json", "console")] = "json"
     LOG_LEVEL: Annotated[str, "logging.level"] = "INFO"
+    LOG_MB: Annotated[int, "logging.megabytes", _within(1, 100_000)] = 10
 
     @field_validator("NOVAMEM_DATA_DIR", "BACKUP_DIR")
     @classmethod

@@ -150,9 +150,9 @@ def _children(settings: env.Settings, logins: Logins, port: int) -> list[Child]:
         "PYTHONUNBUFFERED": "1",
         "PROMETHEUS_MULTIPROC_DIR": str(counts),  # /metrics adds the processes up
     }
-    logs = Path(settings.NOVAMEM_DATA_DIR) / "logs"
+    logs, most = Path(settings.NOVAMEM_DATA_DIR) / "logs", settings.LOG_MB << 20
     return [
-        Child(name, [sys.executable, "-m", *words], environment={**environment, **login}, logs=logs)
+        Child(name, [sys.executable, "-m", *words], environment={**environment, **login}, logs=logs, most=most)
         for name, (words, login) in commands.items()
     ]
 

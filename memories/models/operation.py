@@ -5,6 +5,7 @@ import uuid
 from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
+from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models.expressions import RawSQL
@@ -124,12 +125,12 @@ class RepeatedRequestQuerySet(TenantQuerySet):
     """Answers kept for repeated requests."""
 
     def expired(self, *, now: datetime.datetime) -> Self:
-        """Return those kept for 48 hours."""
-        return self.filter(created_at__lt=now - datetime.timedelta(hours=48))
+        """Return those kept for IDEMPOTENCY_HOURS."""
+        return self.filter(created_at__lt=now - datetime.timedelta(hours=settings.IDEMPOTENCY_HOURS))
 
 
 class RepeatedRequest(TenantModel):
-    """The answer to a POST with an Idempotency-Key; commits with the effect, kept 48 h."""
+    """The answer to a POST with an Idempotency-Key; commits with the effect, kept IDEMPOTENCY_HOURS."""
 
     key_id = models.UUIDField()
     idempotency_key = models.CharField(max_length=255)
