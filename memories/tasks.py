@@ -161,6 +161,17 @@ def expire_sessions() -> None:
 
 
 @shared_task
+def expire_history() -> None:
+    """Lets go of history that is older than the setting, if there is one."""
+
+    def expire(principal: Principal) -> None:
+        audit.let_go(principal, now=timezone.now())
+
+    _in_each_project(expire)
+    audit.let_lost_history_go(now=timezone.now())
+
+
+@shared_task
 def expire_requests() -> None:
     """Forgets answers kept for Idempotency-Keys after their time."""
 

@@ -31,6 +31,7 @@ app.conf.beat_schedule = {
     "expire consolidations": {"task": "memories.tasks.expire_consolidations", "schedule": 3600.0},
     "expire logins": {"task": "memories.tasks.expire_logins", "schedule": 3600.0},
     "expire calls": {"task": "memories.tasks.expire_calls", "schedule": 86_400.0},
+    "expire history": {"task": "memories.tasks.expire_history", "schedule": 86_400.0, "options": {"expires": 86_400}},
     "expire operations": {"task": "memories.tasks.expire_operations", "schedule": 3600.0},
     "expire usage": {"task": "memories.tasks.expire_usage", "schedule": 86_400.0},
     "expire sessions": {"task": "memories.tasks.expire_sessions", "schedule": 3600.0},

@@ -80,6 +80,7 @@ POSITIVE = _only(lambda value: 0 < value <= 1_000_000, " must be above 0 and at 
 DAYS = _within(1, 36_500)  # what fits the calendar
 # Of what is still needed for a month: by undo, by charts. 0 keeps it for good.
 LONG = _only(lambda value: value == 0 or 30 <= value <= 36_500, " must be 0, for good, or from 30 to 36500.")
+AGES = _only(lambda value: value == 0 or 90 <= value <= 36_500, " must be 0, for good, or from 90 to 36500.")
 COUNT, NO_LIMIT = _within(1, 10**12), _within(0, 10**12)  # of fragments; 0 of a tier are no limit
 OPEN = _within(1, 10_000)
 SCORED_BY = "fake, a URL such as http://127.0.0.1:8080/rerank, a folder that exists, or a model's name"
@@ -159,6 +160,7 @@ class Settings(BaseSettings):
     TIER_HOT_GB: Annotated[float, "upkeep.tier_hot_gb", POSITIVE] = 10.0
     TIER_WARM_GB: Annotated[float, "upkeep.tier_warm_gb", POSITIVE] = 50.0
     CONSOLIDATION_UNDO_DAYS: Annotated[int, "upkeep.undo_days"] = 30
+    HISTORY_DAYS: Annotated[int, "audit.history_days", AGES] = 0
     AUDIT_WITNESS: Annotated[str, "audit.witness", _beginning(WITNESS, "/", "s3://", "http://", "https://")] = ""
     BACKUP_DIR: Annotated[str, "backups.dir"] = ""
     BACKUP_KEEP: Annotated[int, "backups.keep", _within(1, 100_000)] = 14

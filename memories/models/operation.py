@@ -183,6 +183,31 @@ class Seal(TenantModel):
         return f"seal {self.number}"
 
 
+class AuditHorizon(TenantModel):
+    """Up to which seal a project's history was let go, and the digest of the events that are kept of it."""
+
+    number = models.PositiveIntegerField()
+    upto = Xid8Field()
+    sealed_at = models.DateTimeField()
+    digest = models.BinaryField(max_length=32)
+    events = models.PositiveIntegerField()
+    kept = models.BinaryField(max_length=32)
+    signature = models.BinaryField(max_length=64)
+    made_at = models.DateTimeField(default=timezone.now)
+
+    # Not exported: bound to its instance.
+    spec = TableSpec(kind="operational", erase="kept")
+
+    class Meta:
+        constraints: ClassVar = [
+            unique_in_project("audit_horizon_project_id", "id"),
+            unique_in_project("audit_horizon_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"from seal {self.number + 1} on"
+
+
 class HeartbeatManager(models.Manager[Any]):
     """Heartbeats."""
 
