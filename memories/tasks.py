@@ -10,7 +10,18 @@ from celery.signals import worker_ready
 from django.db import DatabaseError
 from django.utils import timezone
 
-from memories import audit, backups, governance, ingest, jobs, operations, retrieval, upkeep, usage_counters
+from memories import (
+    agent_tasks,
+    audit,
+    backups,
+    governance,
+    ingest,
+    jobs,
+    operations,
+    retrieval,
+    upkeep,
+    usage_counters,
+)
 from memories.access import Principal, enter, logins, rate_limits, retry_on_contention, sessions, system_principal
 from memories.models import EmbeddingModel, Heartbeat, Project, RepeatedRequest
 from memories.providers import live_models
@@ -135,10 +146,11 @@ def seal_events() -> None:
 
 @shared_task
 def expire_operations() -> None:
-    """Deletes operations that ended long ago and can't be undone any more."""
+    """Deletes operations that ended long ago and can't be undone any more, and tasks nobody reports of."""
 
     def expire(principal: Principal) -> None:
         jobs.expire(principal, now=timezone.now())
+        agent_tasks.expire(principal, now=timezone.now())
 
     _in_each_project(expire)
 

@@ -10,7 +10,7 @@ import threading
 import uuid
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -72,17 +72,21 @@ def _note(project_id: uuid.UUID, tally: Tally) -> None:
         _tallies[project_id].add(tally)
 
 
-def start_writer() -> None:
-    """Write every two seconds from now on, and once more when the process ends; for whoever serves requests."""
-    threading.Thread(target=_write_on, name="tallies", daemon=True).start()
+def start_writer(*, meanwhile: Callable[[], None]) -> None:
+    """Write every two seconds from now on, and once more when the process ends; for whoever serves requests.
+
+    What else is to be told so often is done `meanwhile`.
+    """
+    threading.Thread(target=_write_on, args=[meanwhile], name="tallies", daemon=True).start()
     atexit.register(finish)
 
 
-def _write_on() -> None:
+def _write_on(meanwhile: Callable[[], None]) -> None:
     pause = threading.Event()
     while True:
         pause.wait(EVERY)
         finish()
+        meanwhile()
 
 
 def finish() -> None:

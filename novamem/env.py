@@ -146,6 +146,7 @@ class Settings(BaseSettings):
     RECEIPT_DAYS: Annotated[int, "operations.receipt_days"] = 90
     OPERATION_DAYS: Annotated[int, "operations.days", LONG] = 90
     IDEMPOTENCY_HOURS: Annotated[int, "operations.idempotency_hours", _within(1, 8_760)] = 48
+    TASK_DAYS: Annotated[int, "operations.task_days", LONG] = 90
     USAGE_DAYS: Annotated[int, "operations.usage_days", LONG] = 400
     LLM_CALL_DAYS: Annotated[int, "sidecar.call_days"] = 90
     LOGIN_DAYS: Annotated[int, "server.login_days", _within(30, 36_500)] = 400
@@ -170,6 +171,7 @@ class Settings(BaseSettings):
     TRUSTED_SIGNERS: Annotated[Words, "backups.trusted_signers"] = []
     LOG_FORMAT: Annotated[str, "logging.format", _one_of("json", "console")] = "json"
     LOG_LEVEL: Annotated[str, "logging.level"] = "INFO"
+    SLOW_REQUEST_MS: Annotated[int, "logging.slow_request_ms", _within(0, 3_600_000)] = 1_000
     LOG_MB: Annotated[int, "logging.megabytes", _within(1, 100_000)] = 10
 
     @field_validator("NOVAMEM_DATA_DIR", "BACKUP_DIR")

@@ -160,8 +160,11 @@ def _celery(*words: str) -> int:
     """Return the exit code of Celery's command line."""
     from celery.bin.celery import celery
 
+    from novamem.celery import set_logging_up
+
+    set_logging_up()  # before Celery, which warns while it starts
     try:
-        celery.main(args=["-A", "novamem", *words], prog_name="celery")
+        celery.main(args=["-q", "-A", "novamem", *words], prog_name="celery")
     except SystemExit as end:
         return int(end.code or 0)
     return 0

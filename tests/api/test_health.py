@@ -6,7 +6,7 @@ import pytest
 from django.db import OperationalError
 from django.utils import timezone
 
-from memories.api import health
+from memories import health
 from memories.models import EmbeddingModel, Heartbeat
 from memories.providers import Ask, EmbeddingFailed, current_sidecar, embeddings
 from memories.providers.circuit import FAILURES

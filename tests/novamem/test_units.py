@@ -8,6 +8,8 @@ import signal
 import socket
 import subprocess
 import sys
+import time
+import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,8 +17,11 @@ from typing import Any
 import psutil
 import psycopg
 import pytest
+import structlog
+from kombu import Connection
 
-from novamem import database, env, readiness
+from novamem import broker, database, env, readiness
+from novamem.celery import app as celery
 from novamem.database import Logins
 from novamem.embedded import running
 from tests.novamem.conftest import LOCAL, ended, free_port, get, until
@@ -106,6 +111,10 @@ def test_web_serves_until_sigterm(processes: str, manage: Manage, current: Login
     assert until(lambda: get(f"http://{LOCAL}:{port}/healthz"), web) == {"status": "ok"}
     parts = get(f"http://{LOCAL}:{port}/readyz")["parts"]
     assert (parts["database"], parts["migrations"]) == ({"state": "ok"}, {"state": "ok"})
+    with urllib.request.urlopen(f"http://{LOCAL}:{port}/metrics") as answer:
+        told = answer.read().decode()
+    for metric in ("novamem_operations{", "novamem_table_bytes{", "novamem_pool_connections ", "django_http_requests"):
+        assert f"\n{metric}" in told
     family = psutil.Process(web.pid).children(recursive=True)
     web.send_signal(signal.SIGTERM)
     assert ended(web)[0] == 0
@@ -126,6 +135,35 @@ def test_worker_and_scheduler_together_make_the_heart_beat(manage: Manage, curre
         process.send_signal(signal.SIGTERM)
     assert [ended(process)[0] for process in (worker, scheduler)] == [0, 0]
     assert holders(current) == 0
+
+
+def test_all_log_json_and_a_task_has_the_id_of_the_request(manage: Manage, current: Logins) -> None:
+    settings = {"DATABASE_URL": current.app, "LOG_FORMAT": "json", "LOG_LEVEL": "DEBUG"}
+    port = free_port()
+    programs = [manage(*words, **settings) for words in (["web", "--port", str(port)], ["worker"], ["scheduler"])]
+    until(lambda: get(f"http://{LOCAL}:{port}/healthz"), programs[0])
+    queue = Connection(transport=broker.TRANSPORT, transport_options=broker.transport_options(current.app))
+    with structlog.contextvars.bound_contextvars(request_id="0f0f0f0f", ip="10.0.0.1"), queue:
+        celery.send_task("memories.tasks.heartbeat", connection=queue)
+
+    def is_done() -> Any:
+        with psycopg.connect(current.owner) as connection:
+            return connection.execute("SELECT 1 FROM memories_heartbeat").fetchone()
+
+    until(is_done, programs[1])
+    time.sleep(3)  # the message's turn
+    for process in programs:
+        process.send_signal(signal.SIGTERM)
+    told = [process.communicate(timeout=60) for process in programs]
+    assert "".join(output for output, _ in told).strip() in ("", "worker: Warm shutdown (MainProcess)")
+    plain = [line for _, lines in told for line in lines.splitlines() if not line.startswith("{")]
+    assert plain == []
+    web, worker, scheduler = ([json.loads(line) for line in lines.splitlines()] for _, lines in told)
+    assert [line for line in web if line["event"] == "request_finished"]
+    ours = [line for line in worker if line.get("request_id") == "0f0f0f0f"]
+    assert {line["event"] for line in ours} >= {"task_started", "task_succeeded"}
+    assert "10.0.0.1" not in told[1][1]
+    assert scheduler
 
 
 def test_a_second_scheduler_takes_over_when_the_first_is_killed(manage: Manage, current: Logins) -> None:
