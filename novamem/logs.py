@@ -13,7 +13,7 @@ from typing import Any
 import structlog
 from django.conf import settings
 from django.db import Error
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.urls import Resolver404, resolve
 from django_structlog.middlewares import RequestMiddleware
 from structlog.typing import ExcInfo
@@ -105,7 +105,7 @@ def route_of(path: str) -> str:
 
 
 class RequestLog(RequestMiddleware):  # type: ignore[misc]  # an untyped package's
-    """Tells of requests what `route_of` tells, and the names of their parameters; answers say the request's id."""
+    """Tells of requests what `route_of` tells, and the names of their parameters."""
 
     def prepare(self, request: HttpRequest) -> None:
         """Take the id that the proxy in front gave the request, if it looks like one: no words get into the log."""
@@ -113,12 +113,6 @@ class RequestLog(RequestMiddleware):  # type: ignore[misc]  # an untyped package
         given = request.META.get("HTTP_X_REQUEST_ID", "")
         if settings.BEHIND_TLS and REQUEST_ID.fullmatch(given):
             structlog.contextvars.bind_contextvars(request_id=given)
-
-    def handle_response(self, request: HttpRequest, response: HttpResponse) -> None:
-        """Log the end of a request."""
-        if number := structlog.contextvars.get_contextvars().get("request_id"):
-            response.headers["X-Request-ID"] = number
-        super().handle_response(request, response)
 
     @staticmethod
     def format_request(request: HttpRequest) -> str:

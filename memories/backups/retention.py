@@ -144,12 +144,18 @@ def project_of(file: BinaryIO, *, now: datetime.datetime) -> str:
 
 
 def import_bundle(
-    principal: Principal, file: BinaryIO, *, now: datetime.datetime, allow_version: bool = False
+    principal: Principal,
+    file: BinaryIO,
+    *,
+    now: datetime.datetime,
+    allow_version: bool = False,
+    is_read_whole: bool = False,
 ) -> Backup:
-    """Store a bundle that comes from elsewhere, so that it can be restored; only its first line is read.
+    """Store a bundle that comes from elsewhere, so that it can be restored; its first line is read, or all of it.
 
-    A V1 envelope becomes a bundle; what is encrypted is kept so. Raise BrokenBundle, WrongProject, BaseMissing,
-    NoSpace, IdentityMissing.
+    A V1 envelope becomes a bundle; what is encrypted is kept so. One that was read to its end and goes on from no other
+    is verified. Of an unknown version the first line is read alone: nobody knows the others. Raise BrokenBundle,
+    WrongProject, BaseMissing, NoSpace, IdentityMissing.
     """
     is_encrypted = encryption.is_encrypted(file)
     if not is_encrypted and v1_format.is_envelope(file):
@@ -157,6 +163,9 @@ def import_bundle(
     with encryption.decrypted(file) as plain:
         reader = BundleReader(plain, now=now, allow_version=True)
         check_place(principal, reader.manifest)
+        is_whole = is_read_whole and reader.is_known
+        records = sum(1 for _ in reader.lines()) if is_whole else 0
+    is_verified = is_whole and not reader.manifest.chain
     which = uuid.uuid4()
     row = Backup(
         id=which,
@@ -170,6 +179,9 @@ def import_bundle(
         file=f"{principal.project}-upload-{which}.ndjson.gz{'.age' if is_encrypted else ''}",
         encrypted=is_encrypted,
         signer=reader.signer,
+        records=records,
+        verdict=SOUND if is_verified else "",
+        verified_at=now if is_verified else None,
         created_at=now,
     )
     file.seek(0)
