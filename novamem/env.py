@@ -165,6 +165,8 @@ class Settings(BaseSettings):
     AUDIT_WITNESS: Annotated[str, "audit.witness", _beginning(WITNESS, "/", "s3://", "http://", "https://")] = ""
     BACKUP_DIR: Annotated[str, "backups.dir"] = ""
     BACKUP_KEEP: Annotated[int, "backups.keep", _within(1, 100_000)] = 14
+    BACKUP_WEEKLY: Annotated[int, "backups.weekly", _within(0, 1_000)] = 4
+    BACKUP_MONTHLY: Annotated[int, "backups.monthly", _within(0, 1_000)] = 6
     BACKUP_RECIPIENTS: Annotated[Words, "backups.recipients"] = []
     BACKUP_IDENTITY_FILE: Annotated[str, "backups.identity_file"] = ""
     RESTORE_MAX_GB: Annotated[float, "backups.restore_max_gb", POSITIVE] = 64.0

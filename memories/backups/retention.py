@@ -3,7 +3,7 @@
 import datetime
 import re
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, BinaryIO
 
 from django.conf import settings
@@ -17,7 +17,7 @@ from memories.backups.restoration import BaseMissing, check_place
 from memories.errors import NovaError
 from memories.models import Backup, Operation
 from memories.models.backups import SOUND
-from memories.models.enums import BackupOrigin
+from memories.models.enums import BackupOrigin, ExportPolicy
 from memories.models.sql import fetch
 
 UPLOAD_DAYS = 7
@@ -91,7 +91,7 @@ def delete(principal: Principal, backup_id: uuid.UUID) -> None:
 
 
 def expire(principal: Principal, *, now: datetime.datetime) -> int:
-    """Delete all but the newest, the protected, and what these go on from; how many.
+    """Delete all but the newest, the last of weeks and months, the protected, and what these go on from; how many.
 
     Uploads, packs, safety backups and what was made to be pushed elsewhere stay a week.
     """
@@ -100,6 +100,7 @@ def expire(principal: Principal, *, now: datetime.datetime) -> int:
         made = [row for row in rows if row.origin not in PASSING]
         fresh = now - datetime.timedelta(days=UPLOAD_DAYS)
         kept = {row.id for row in made[: settings.BACKUP_KEEP]}
+        kept |= {row.id for row in last_of_periods(made, weeks=settings.BACKUP_WEEKLY, months=settings.BACKUP_MONTHLY)}
         kept |= {row.id for row in rows if row.protected or row.created_at >= fresh and row not in made}
         bases = {row.id: row.base_id for row in rows}
         for which in list(kept):
@@ -120,6 +121,27 @@ def expire(principal: Principal, *, now: datetime.datetime) -> int:
         if name not in known and _of_project(principal.project, name):
             storage.remove(name)  # whoever wrote it was killed before its row was there
     return len(gone)
+
+
+def last_of_periods(newest_first: Sequence[Backup], *, weeks: int, months: int) -> list[Backup]:
+    """Return the last whole backup of each of so many weeks and months in which one was made (UTC)."""
+    whole = [row for row in newest_first if row.policy == ExportPolicy.FULL and row.base_id is None]
+    sound = [row for row in whole if {row.verdict, row.drill_verdict} <= {"", SOUND}]
+    found: list[Backup] = []
+    for most, period_of in ((weeks, _week), (months, _month)):
+        last: dict[tuple[int, int], Backup] = {}
+        for row in sound:
+            last.setdefault(period_of(row.created_at.astimezone(datetime.UTC)), row)
+        found += list(last.values())[:most]
+    return found
+
+
+def _week(at: datetime.datetime) -> tuple[int, int]:
+    return at.isocalendar()[:2]
+
+
+def _month(at: datetime.datetime) -> tuple[int, int]:
+    return at.year, at.month
 
 
 def list_outdated_packs(project_id: uuid.UUID, pack_ids: Iterable[uuid.UUID]) -> list[uuid.UUID]:
