@@ -1,17 +1,19 @@
 """Health: what works, part by part: `ok | degraded | down`."""
 
 import datetime
+from functools import cache
 from typing import Any
 
 from celery import current_app
 from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, Error, connections
-from django.db.migrations.executor import MigrationExecutor
+from django.db.migrations.loader import MigrationLoader
 from django.utils import timezone
 
 from memories import audit, governance
 from memories.models import EmbeddingModel, Heartbeat
 from memories.models.enums import ModelState
+from memories.models.sql import fetch
 from memories.providers import readiness_of
 
 SILENT = datetime.timedelta(seconds=45)
@@ -32,7 +34,7 @@ def check_parts() -> dict[str, Part]:
 
 def status_of(parts: dict[str, Part]) -> str:
     """Return the whole's state: down while memories can't be read or written."""
-    if any(parts.get(name, {}).get("state") != OK for name in NEEDED):
+    if any(parts.get(name, {}).get("state", DOWN) == DOWN for name in NEEDED):
         return DOWN
     return OK if {part["state"] for part in parts.values()} == {OK} else DEGRADED
 
@@ -55,18 +57,26 @@ def _database() -> dict[str, str]:
     return _part(OK)
 
 
-_migrated = False
+@cache
+def _known_migrations() -> frozenset[tuple[str, str]]:
+    """Return all that this process's code has, which does not change under it."""
+    loader = MigrationLoader(connections[DEFAULT_DB_ALIAS])
+    return frozenset(loader.disk_migrations)
 
 
-def _migrations() -> dict[str, str]:
-    global _migrated  # once applied they stay so for this process: the code does not change under it
-    if not _migrated:
-        try:
-            executor = MigrationExecutor(connections[DEFAULT_DB_ALIAS])
-            _migrated = not executor.migration_plan(executor.loader.graph.leaf_nodes())
-        except Error:
-            return _part(DOWN, "the migration table can't be read")
-    return _part(OK) if _migrated else _part(DOWN, "run `script/manage upgrade`")
+def _migrations() -> Part:
+    try:
+        found = {(app, name) for app, name in fetch("SELECT app, name FROM django_migrations", [])}
+        known = _known_migrations()
+    except Error:
+        return _part(DOWN, "the migration table can't be read")
+    if known - found:
+        return _part(DOWN, "run `script/manage upgrade`")
+    apps = {app for app, _ in known}
+    newer = sorted(f"{app}.{name}" for app, name in found - known if app in apps)
+    if newer:
+        return _part(DEGRADED, f"the database is of a newer release, which has {newer[0]}: start that release")
+    return _part(OK)
 
 
 def _embedder() -> dict[str, str]:

@@ -20,6 +20,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import IO
@@ -35,6 +36,8 @@ from novamem.database import APP_ROLE, EXTENSIONS, Logins, NotPrepared
 from novamem.progress import say
 
 OWNER, DATABASE = "nova_owner", "novamem"
+# Commands that ask for no rows, or migrate them; all others need the tables of this release.
+ANY_SCHEMA = {"apidocs", "check", "config", "help", "makemigrations", "migrate", "showmigrations", "spectacular"}
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 Process = subprocess.Popen[bytes]
 
@@ -169,7 +172,9 @@ def main() -> int:
         own = None if given.own else settings.own_database()
         with nullcontext(own) if own else running(Path(settings.NOVAMEM_DATA_DIR)) as logins:
             if given.migrate:
-                {"new": readiness.begin, "always": readiness.bring_up}[given.migrate](logins)
+                {"new": readiness.begin, "always": partial(readiness.bring_up, dumped=False)}[given.migrate](logins)
+            if given.migrate == "new" and not ANY_SCHEMA & {*command[2:3]} and "--help" not in command:
+                readiness.check_current(logins.app)
             return _run(command, {**os.environ, **logins.environment()})
     except (ImproperlyConfigured, NotPrepared, Unavailable) as error:
         say(f"✗ {error}")

@@ -1,8 +1,9 @@
 """`script/manage upgrade`: brings the database to what this release expects, as the owner of its tables.
 
 It makes logins, extensions, rights and queue where they are missing, applies migrations, and changes nothing when there
-is nothing to do. Exit codes: 0 done, or nothing to do; 1 it failed, or with --check: migrations are pending; 2 the
-database is of a newer or another release; 3 with --check, or for arguments that are not understood: it can't be told.
+is nothing to do. A database that has tables is dumped into the data directory before they change. Exit codes: 0 done,
+or nothing to do; 1 it failed, or with --check: migrations are pending; 2 the database is of a newer or another release;
+3 with --check, or for arguments that are not understood: it can't be told.
 """
 
 import argparse
@@ -45,6 +46,7 @@ def main(words: list[str] | None = None) -> int:
         prog="script/manage upgrade", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--check", action="store_true", help="only say what there is to do")
+    parser.add_argument("--no-dump", action="store_true", help="do not dump the database before its tables change")
     parser.add_argument("--json", action="store_true", dest="as_json", help="print JSON")
     try:
         given = parser.parse_args(take_options(["manage.py", *(sys.argv[1:] if words is None else words)])[1:])
@@ -57,7 +59,7 @@ def main(words: list[str] | None = None) -> int:
                 raise NotPrepared(f"Only the owner of the tables may upgrade. {database.HINT}")
             found = _compare(logins)
             if not given.check and not found.unknown:
-                readiness.bring_up(logins)
+                readiness.bring_up(logins, dumped=not given.no_dump)
     except (ImproperlyConfigured, NotPrepared, Unavailable) as error:
         say(f"✗ {error}")
         return UNKNOWN if given.check else 1
