@@ -3,6 +3,7 @@
 `.env.example` and `config.example.toml` list the same names; tests compare them.
 """
 
+import errno
 import os
 import re
 import secrets
@@ -12,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from django.core.exceptions import ImproperlyConfigured
 from dotenv import load_dotenv
@@ -246,10 +248,18 @@ def load() -> Settings:
     for name, instead in GONE.items():
         if name in os.environ:
             raise ImproperlyConfigured(f"{name} is not read any more. Rename it: {instead}.")
+    if (zone := os.environ.get("PGTZ")) and not _is_zone(zone):
+        raise ImproperlyConfigured(f"PGTZ={zone} is no time zone, and Postgres lets nobody in with it. Unset it.")
     try:
         return Settings()
     except ValidationError as error:
         raise ImproperlyConfigured(" ".join(map(_hint, error.errors()))) from None
+
+
+def _is_zone(name: str) -> bool:
+    with suppress(ZoneInfoNotFoundError, ValueError, OSError):
+        return bool(ZoneInfo(name))
+    return False
 
 
 def _kind(name: str) -> Any:
@@ -276,10 +286,15 @@ def read() -> Settings:
 
 
 def private_folder(path: Path) -> Path:
-    """Return a folder that only its owner may enter; made, or closed, if need be and if it is ours to close."""
+    """Return a folder that only its owner may enter; made, or closed, if need be and if it is ours to close.
+
+    Raise OSError where nothing can be written.
+    """
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with suppress(PermissionError):
+    with suppress(OSError):
         path.chmod(0o700)
+    if not os.access(path, os.W_OK | os.X_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
     return path
 
 

@@ -47,9 +47,8 @@ def check_known(logins: Logins) -> None:
         unknown = unknown_migrations(connection)
     if unknown:
         raise NotPrepared(
-            f"The database was changed by another version of this code, which had {', '.join(unknown)}.\n"
-            "Use that version or a newer one. To begin afresh instead, with no memories: stop the server and remove "
-            "the data directory (NOVAMEM_DATA_DIR, by default var/), or name an empty database in DATABASE_URL."
+            f"The database is of another release, which had {', '.join(unknown)}. Start that release or a newer one; "
+            "what it exports (`script/manage export`) can be restored into an empty database of this one."
         )
 
 

@@ -21,7 +21,7 @@ from novamem import database, embedded, env, readiness
 from novamem.cluster import Unavailable
 from novamem.config import take_options
 from novamem.database import Logins, NotPrepared
-from novamem.progress import say
+from novamem.progress import disk_trouble, say
 
 DONE, PENDING, NEWER, UNKNOWN = 0, 1, 2, 3
 
@@ -62,6 +62,9 @@ def main(words: list[str] | None = None) -> int:
                 readiness.bring_up(logins, dumped=not given.no_dump)
     except (ImproperlyConfigured, NotPrepared, Unavailable) as error:
         say(f"✗ {error}")
+        return UNKNOWN if given.check else 1
+    except OSError as error:
+        say(f"✗ {disk_trouble(error)}")
         return UNKNOWN if given.check else 1
     sys.stdout.write((json.dumps(asdict(found)) if given.as_json else _told(found, check=given.check)) + "\n")
     return found.exit_code if given.check or found.unknown else DONE
