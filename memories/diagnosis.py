@@ -12,7 +12,7 @@ from django_celery_beat.models import PeriodicTask
 
 from memories import health
 from memories.models.sql import fetch
-from memories.readings import Reading, readings
+from memories.readings import Measurement, readings
 
 State = Literal["ok", "look", "wrong"]
 DAY = 86_400
@@ -143,6 +143,6 @@ def _schedules(now: datetime.datetime) -> Iterator[Diagnosis]:
     yield _one("schedules switched off", not off, ", ".join(off), remedy, otherwise="look")
 
 
-def numbers_of(found: list[Reading]) -> dict[str, float]:
+def numbers_of(found: list[Measurement]) -> dict[str, float]:
     """Return readings by name and label in one text each."""
     return {f"{each.name}{{{each.label}}}" if each.label else each.name: each.value for each in found}

@@ -11,7 +11,7 @@ from django.conf import settings
 
 from memories.models import AccountEvent
 from memories.models.history import event_models
-from memories.readings import Reading
+from memories.readings import Measurement
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Growth:
     bound: str
 
 
-def growth(found: Iterable[Reading]) -> list[Growth]:
+def growth(found: Iterable[Measurement]) -> list[Growth]:
     """Return how much of each there is, by these readings."""
     numbers: Mapping[tuple[str, str], float] = {(each.name, each.label): each.value for each in found}
 

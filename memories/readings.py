@@ -65,7 +65,7 @@ POOL = {
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class Measurement:
     """A number by its name, and by its label where there are several."""
 
     name: str
@@ -73,14 +73,14 @@ class Reading:
     value: float
 
 
-def readings() -> list[Reading]:
+def readings() -> list[Measurement]:
     """Return all there are. Raise DatabaseError without a database."""
     with transaction.atomic():
         execute(f"SET LOCAL statement_timeout = '{PATIENCE}'", [])
         found = fetch("SELECT name, label, value FROM nova_readings()", [])
     if settings.CELERY_BROKER_URL != "pgmq://":
         found = [row for row in found if not row[0].startswith("queue_")]
-    return [*(Reading(*row) for row in found), *_of_files()]
+    return [*(Measurement(*row) for row in found), *_of_files()]
 
 
 def folders() -> dict[str, Path]:
@@ -92,14 +92,14 @@ def folders() -> dict[str, Path]:
     return found
 
 
-def _of_files() -> Iterator[Reading]:
+def _of_files() -> Iterator[Measurement]:
     for name, folder in folders().items():
         with suppress(OSError):
             usage = shutil.disk_usage(next(place for place in (folder, *folder.parents) if place.exists()))
-            yield Reading("disk_free_bytes", name, usage.free)
-            yield Reading("disk_bytes", name, usage.total)
+            yield Measurement("disk_free_bytes", name, usage.free)
+            yield Measurement("disk_bytes", name, usage.total)
     for kind, pattern in (("journal", "audit/*"), ("logs", "logs/*")):
-        yield Reading("files_bytes", kind, sum(_size(path) for path in Path(settings.DATA_DIR).glob(pattern)))
+        yield Measurement("files_bytes", kind, sum(_size(path) for path in Path(settings.DATA_DIR).glob(pattern)))
 
 
 def _size(path: Path) -> int:

@@ -13,7 +13,7 @@ from memories import health, schedules
 from memories.access import NotPermitted
 from memories.console.auth import member
 from memories.growth import growth
-from memories.readings import NAMES, Reading, readings
+from memories.readings import NAMES, Measurement, readings
 
 # Which of the readings are numbers to look at, in this order.
 SHOWN = (
@@ -62,6 +62,6 @@ def installation(request: Any) -> HttpResponse:
     return render(request, "console/installation.html", context)
 
 
-def _words(reading: Reading) -> str:
+def _words(reading: Measurement) -> str:
     text = NAMES[reading.name][0].rstrip(".")
     return f"{text}: {reading.label}" if reading.label else text

@@ -14,7 +14,7 @@ from memories import access, readings
 from memories.management.shown_settings import HIDDEN, masked
 from memories.models import Backup, Heartbeat, Operation
 from memories.providers import active_model
-from memories.readings import Reading
+from memories.readings import Measurement
 
 
 @pytest.fixture
@@ -110,7 +110,7 @@ def test_what_waits_or_runs_full_is_worth_a_look(doctor, healthy, principal, mon
         "operations wait",
         "schedules switched off",
     }
-    full = [Reading("disk_free_bytes", "data", 1e9), Reading("disk_bytes", "data", 1e12)]
+    full = [Measurement("disk_free_bytes", "data", 1e9), Measurement("disk_bytes", "data", 1e12)]
     monkeypatch.setattr(readings, "_of_files", lambda: full)
     found, well = doctor()
     assert not well
