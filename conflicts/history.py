@@ -22,7 +22,8 @@ from conflicts.keys import Naming, naming
 from conflicts.ruling_marks import RulingMark, RulingVerb, Subject, latest_mark, ruling_marks
 from memories import access
 from memories.access import Principal
-from memories.models import Claim, Fragment, Owner, Revision
+from memories.errors import NovaError
+from memories.models import AuditHorizon, Claim, Fragment, Owner, Revision
 from memories.models.enums import ClaimScope, Status
 from memories.models.history import events_of
 
@@ -95,13 +96,24 @@ class Life(Believed):
     rulings: tuple[RulingMark, ...]
 
 
+class HistoryLetGo(NovaError):
+    """What was believed then is not known any more: the history was let go."""
+
+    status = 410
+    code = "history_let_go"
+    title = "That far back there is no history any more"
+
+
 def claims(principal: Principal, question: BeliefQuery, *, now: datetime.datetime) -> QuerySet[Any]:
     """Return the fragments whose claims were believed at `known_at` to hold at `as_of`.
 
-    To be read inside `access.enter`, shown by `believed_claims`. Raise NotFound for a namespace that is not covered.
+    To be read inside `access.enter`, shown by `believed_claims`. Raise NotFound for a namespace that is not covered,
+    HistoryLetGo.
     """
     known_at = question.known_at if question.known_at and question.known_at < now else None
     with access.enter(principal, why="claims"):
+        if known_at:
+            _refuse_let_go(principal, known_at)
         names = _names(principal, question.namespace)
         rows: QuerySet[Any] = _fragments(principal, names)
         key = _key(names, question)
@@ -125,6 +137,12 @@ def claims(principal: Principal, question: BeliefQuery, *, now: datetime.datetim
     known = Value(known_at, DateTimeField())
     rows = rows.annotate(beliefs=ArraySubquery(own_events.values("pgh_id")), known_at=known)
     return rows.filter(id__in=events.values("fragment"))
+
+
+def _refuse_let_go(principal: Principal, known_at: datetime.datetime) -> None:
+    horizon = AuditHorizon.objects.within(principal.project_id).first()
+    if horizon and known_at < horizon.sealed_at:
+        raise HistoryLetGo(f"history begins on {horizon.sealed_at:%Y-%m-%d}: ask for a later known_at")
 
 
 def _names(principal: Principal, namespace: str | None) -> dict[uuid.UUID, Naming]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from cachetools import TTLCache
+from django.conf import settings
 from django.db import OperationalError, connection, transaction
 
 from conflicts.search_index import BlockedByErasure
@@ -247,3 +248,12 @@ def _is_due(task: Task, *, now: datetime.datetime) -> bool:
         kind=ProposalKind.OPTION, namespace=task.namespace, task_id=task.task_id
     )
     return not entries.filter(created_at__gt=now - PAUSE).exists()
+
+
+def expire(principal: Principal, *, now: datetime.datetime) -> int:
+    """Delete tasks of which nothing was reported for TASK_DAYS; 0 keeps them all. What ended stays as a memory."""
+    if not settings.TASK_DAYS:
+        return 0
+    before = now - datetime.timedelta(days=settings.TASK_DAYS)
+    with access.enter(principal, why="retention"):
+        return int(Task.objects.within(principal.project_id).filter(reported_at__lt=before).delete()[0])

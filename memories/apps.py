@@ -17,11 +17,11 @@ class MemoriesConfig(AppConfig):
     name = "memories"
 
     def ready(self) -> None:
-        """Let the OpenAPI document know our extensions, failpoints be checked, and the ages of backups be told."""
+        """Let the OpenAPI document know our extensions, failpoints be checked, and readings be told."""
         from prometheus_client import REGISTRY
 
         from memories import failpoints  # noqa: F401  # registers its check
         from memories.api import openapi  # noqa: F401
-        from memories.backups.ages import Ages
+        from memories.readings import Readings
 
-        REGISTRY.register(Ages())
+        REGISTRY.register(Readings())

@@ -9,6 +9,7 @@ from typing import Any
 
 import structlog
 from celery import current_app
+from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.db.models import Q
 from kombu.exceptions import OperationalError as BrokerAway
@@ -123,6 +124,8 @@ KINDS: Mapping[str, OperationKind] = {
     ),
 }
 UNDO = "undo"
+RECORDED, FROM_ARCHIVE = ("consolidate", "merge"), ("archive", "compact", "evict")  # what their undo reads
+IDLE = datetime.timedelta(days=1)  # between two consolidations of a namespace in which nothing changes
 
 
 class AlreadyRunning(NovaError):
@@ -311,16 +314,20 @@ def _start_in_every_project(kind: str, model: EmbeddingModel, *, now: datetime.d
 def consolidate_everything(principal: Principal, *, now: datetime.datetime) -> None:
     """Start a consolidation of each namespace of the project, but for those where one is open.
 
-    Of the scopes of users only those in which memories have changed since the last one began.
+    Only where memories have changed since the last one began; where nothing did, once a day: what nobody reads fades.
+    The scopes of users wait for a change.
     """
     with access.enter(principal, why="start consolidate"):
-        open_ones = Operation.objects.within(principal.project_id).filter(state__in=operations.OPEN, kind="consolidate")
-        changed = Connected.objects.within(principal.project_id).filter(changed=True, namespace__parent__isnull=False)
-        changed = changed.exclude(namespace__in=open_ones.values("namespace"))
+        runs = Operation.objects.within(principal.project_id).filter(kind="consolidate", dry_run=False)
+        open_ones = runs.filter(state__in=operations.OPEN).values("namespace")
+        changed = Connected.objects.within(principal.project_id).filter(changed=True)
+        changed = changed.exclude(namespace__in=open_ones)
         scopes = set(changed.select_for_update(of=("self",)).values_list("namespace_id", flat=True))
         changed.update(changed=False)
+        lately = runs.filter(created_at__gt=now - IDLE).values("namespace")
         rows = Namespace.objects.within(principal.project_id)
-        places = list(rows.filter(Q(parent=None) | Q(id__in=scopes)).order_by("name"))
+        idle = Q(parent=None) & ~Q(id__in=lately)
+        places = list(rows.filter(idle | Q(id__in=scopes)).order_by("name"))
     options: dict[str, Any] = {"method": "llm"} if governance.digests.has_model() else {}
     for place in places:
         with suppress(AlreadyRunning):
@@ -403,3 +410,13 @@ def run(principal: Principal, operation_id: uuid.UUID, **kwargs: Any) -> Operati
     """Run an operation here and now; see `operations.run`."""
     handlers = {name: kind.run for name, kind in KINDS.items()} | {UNDO: _undo}
     return operations.run(principal, operation_id, handlers=handlers, **kwargs)
+
+
+def expire(principal: Principal, *, now: datetime.datetime) -> int:
+    """Delete operations that ended OPERATION_DAYS ago and can't be undone any more; how many. 0 days keep them all."""
+    if not settings.OPERATION_DAYS:
+        return 0
+    longer = dict.fromkeys(RECORDED, settings.CONSOLIDATION_UNDO_DAYS) | dict.fromkeys(
+        FROM_ARCHIVE, settings.ARCHIVE_DAYS
+    )
+    return operations.expire(principal, now=now, days=settings.OPERATION_DAYS, longer=longer)

@@ -48,6 +48,13 @@ def schedule(name: str, *, now: datetime.datetime) -> Schedule:
     return Schedule(name, row.enabled, every, period, _ahead(row, now) if row.enabled else [])
 
 
+def last_run(name: str, *, now: datetime.datetime) -> datetime.datetime | None:
+    """Return when it was last queued; None for never."""
+    row = PeriodicTask.objects.filter(name=name).first() if name else None
+    at: datetime.datetime | None = row.last_run_at if row else None
+    return min(at, now) if at else None
+
+
 def _words(length: datetime.timedelta) -> tuple[int, str]:
     """In the largest unit that measures it whole."""
     minutes = max(1, round(length.total_seconds() / 60))

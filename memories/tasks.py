@@ -10,8 +10,19 @@ from celery.signals import worker_ready
 from django.db import DatabaseError
 from django.utils import timezone
 
-from memories import audit, backups, governance, ingest, jobs, operations, retrieval, upkeep
-from memories.access import Principal, enter, logins, retry_on_contention, system_principal
+from memories import (
+    agent_tasks,
+    audit,
+    backups,
+    governance,
+    ingest,
+    jobs,
+    operations,
+    retrieval,
+    upkeep,
+    usage_counters,
+)
+from memories.access import Principal, enter, logins, rate_limits, retry_on_contention, sessions, system_principal
 from memories.models import EmbeddingModel, Heartbeat, Project, RepeatedRequest
 from memories.providers import live_models
 
@@ -134,8 +145,47 @@ def seal_events() -> None:
 
 
 @shared_task
+def expire_operations() -> None:
+    """Deletes operations that ended long ago and can't be undone any more, and tasks nobody reports of."""
+
+    def expire(principal: Principal) -> None:
+        jobs.expire(principal, now=timezone.now())
+        agent_tasks.expire(principal, now=timezone.now())
+
+    _in_each_project(expire)
+
+
+@shared_task
+def expire_usage() -> None:
+    """Deletes how searches went on days that are older than the setting."""
+
+    def expire(principal: Principal) -> None:
+        usage_counters.expire(principal, now=timezone.now())
+
+    _in_each_project(expire)
+
+
+@shared_task
+def expire_sessions() -> None:
+    """Deletes sessions that are over, seats that nobody gave back and full buckets."""
+    sessions.expire(now=timezone.now())
+    rate_limits.expire(now=timezone.now())
+
+
+@shared_task
+def expire_history() -> None:
+    """Lets go of history that is older than the setting, if there is one."""
+
+    def expire(principal: Principal) -> None:
+        audit.let_go(principal, now=timezone.now())
+
+    _in_each_project(expire)
+    audit.let_lost_history_go(now=timezone.now())
+
+
+@shared_task
 def expire_requests() -> None:
-    """Forgets answers kept for Idempotency-Keys after 48 hours."""
+    """Forgets answers kept for Idempotency-Keys after their time."""
 
     def expire(principal: Principal) -> None:
         with enter(principal, why="retention"):

@@ -10,11 +10,12 @@ import threading
 import uuid
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
 import structlog
+from django.conf import settings
 from django.db import DatabaseError, connection
 
 from memories import access
@@ -71,17 +72,21 @@ def _note(project_id: uuid.UUID, tally: Tally) -> None:
         _tallies[project_id].add(tally)
 
 
-def start_writer() -> None:
-    """Write every two seconds from now on, and once more when the process ends; for whoever serves requests."""
-    threading.Thread(target=_write_on, name="tallies", daemon=True).start()
+def start_writer(*, meanwhile: Callable[[], None]) -> None:
+    """Write every two seconds from now on, and once more when the process ends; for whoever serves requests.
+
+    What else is to be told so often is done `meanwhile`.
+    """
+    threading.Thread(target=_write_on, args=[meanwhile], name="tallies", daemon=True).start()
     atexit.register(finish)
 
 
-def _write_on() -> None:
+def _write_on(meanwhile: Callable[[], None]) -> None:
     pause = threading.Event()
     while True:
         pause.wait(EVERY)
         finish()
+        meanwhile()
 
 
 def finish() -> None:
@@ -92,6 +97,15 @@ def finish() -> None:
         log.warning("tallies_not_written", error=type(error).__name__)
     finally:
         connection.close()
+
+
+def expire(principal: access.Principal, *, now: datetime.datetime) -> int:
+    """Delete the project's days of searches that are older than USAGE_DAYS; 0 keeps them all. Answers how many."""
+    if not settings.USAGE_DAYS:
+        return 0
+    before = now.date() - datetime.timedelta(days=settings.USAGE_DAYS)
+    with access.enter(principal, why="retention"):
+        return int(SearchDay.objects.within(principal.project_id).filter(day__lt=before).delete()[0])
 
 
 def flush() -> None:

@@ -17,7 +17,7 @@ django.setup(set_prefix=False)
 
 from django.conf import settings  # noqa: E402  # the applications have to be ready
 
-from memories import mcp, providers, proxy, usage_counters  # noqa: E402  # likewise
+from memories import mcp, providers, proxy, readings, usage_counters  # noqa: E402  # likewise
 from novamem.asgi_bridge import Pages  # noqa: E402  # likewise
 from novamem.lifespan import tended  # noqa: E402  # likewise
 from novamem.processes import tie_to  # noqa: E402  # likewise
@@ -26,7 +26,8 @@ from novamem.request_limits import Bounded  # noqa: E402  # likewise
 if parent := multiprocessing.parent_process():  # one of several that uvicorn keeps
     assert parent.pid is not None
     tie_to(parent.pid)
-usage_counters.start_writer()
+readings.forget_dead_processes()
+usage_counters.start_writer(meanwhile=readings.read_pool)
 providers.load_model_in_background()
 
 agents = mcp.Door()

@@ -1,14 +1,37 @@
 """The Celery application. The broker only wakes a worker; what is to be done stands in `Operation` rows."""
 
+import logging.config
 import os
 
 from celery import Celery
+from celery.signals import setup_logging
+from django.dispatch import receiver
+from django_structlog.celery.signals import modify_context_before_task_publish
+from django_structlog.celery.steps import DjangoStructLogInitStep
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "novamem.settings")
 
 app = Celery("novamem")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
+app.steps["worker"].add(DjangoStructLogInitStep)  # a task's lines have the id of the request that asked for it
+
+
+@receiver(modify_context_before_task_publish)
+def narrow_context(context: dict[str, object], **_: object) -> None:
+    """Of what is known of a request a message carries its id alone: no address, no account."""
+    for name in context.keys() - {"request_id", "parent_task_id"}:
+        del context[name]
+
+
+@setup_logging.connect  # type: ignore[untyped-decorator]
+def set_logging_up(**_: object) -> None:
+    """Worker and scheduler log as the web server does: Celery would write lines of its own instead."""
+    from django.conf import settings  # late: the application is made before there are settings
+
+    logging.config.dictConfig(settings.LOGGING)
+    logging.captureWarnings(True)
+
 
 app.conf.beat_schedule = {
     "heartbeat": {"task": "memories.tasks.heartbeat", "schedule": 10.0, "options": {"expires": 10}},
@@ -31,5 +54,9 @@ app.conf.beat_schedule = {
     "expire consolidations": {"task": "memories.tasks.expire_consolidations", "schedule": 3600.0},
     "expire logins": {"task": "memories.tasks.expire_logins", "schedule": 3600.0},
     "expire calls": {"task": "memories.tasks.expire_calls", "schedule": 86_400.0},
+    "expire history": {"task": "memories.tasks.expire_history", "schedule": 86_400.0, "options": {"expires": 86_400}},
+    "expire operations": {"task": "memories.tasks.expire_operations", "schedule": 3600.0},
+    "expire usage": {"task": "memories.tasks.expire_usage", "schedule": 86_400.0},
+    "expire sessions": {"task": "memories.tasks.expire_sessions", "schedule": 3600.0},
     "expire receipts": {"task": "memories.tasks.expire_receipts", "schedule": 3600.0},
 }

@@ -180,9 +180,10 @@ def connect(url: str, *, setting: str = APP) -> Iterator[Connection]:
         connection = psycopg.connect(url, autocommit=True, connect_timeout=10)
     except psycopg.Error as error:
         name, user = (conninfo_to_dict(url).get(key) for key in ("dbname", "user"))
+        why = " ".join(str(error).split())
         raise NotPrepared(
-            f"{setting} does not lead to a database: {str(error).strip()}\nDoes Postgres run there, and are user "
-            f"and password right? {_remedy(str(name), str(user))}"
+            f"{setting} does not lead to a database: {why} Does Postgres run there, and are user and password "
+            f"right? {_remedy(str(name), str(user))}"
         ) from error
     with connection:
         yield connection

@@ -32,9 +32,11 @@ from novamem import cluster, env, readiness
 from novamem.cluster import PostgresCluster, Unavailable
 from novamem.config import take_options
 from novamem.database import APP_ROLE, EXTENSIONS, Logins, NotPrepared
-from novamem.progress import say
+from novamem.progress import disk_trouble, say
 
 OWNER, DATABASE = "nova_owner", "novamem"
+# Commands that ask for no rows, or migrate them; all others need the tables of this release.
+ANY_SCHEMA = {"apidocs", "check", "config", "help", "makemigrations", "migrate", "showmigrations", "spectacular"}
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 Process = subprocess.Popen[bytes]
 
@@ -168,11 +170,18 @@ def main() -> int:
         settings = env.load()
         own = None if given.own else settings.own_database()
         with nullcontext(own) if own else running(Path(settings.NOVAMEM_DATA_DIR)) as logins:
-            if given.migrate:
-                {"new": readiness.begin, "always": readiness.bring_up}[given.migrate](logins)
+            if given.migrate == "always":
+                readiness.bring_up(logins, dumped=False)
+            elif given.migrate:
+                readiness.begin(logins)
+            if given.migrate and not ANY_SCHEMA & {*command[2:3]} and "--help" not in command:
+                readiness.check_current(logins.app)
             return _run(command, {**os.environ, **logins.environment()})
     except (ImproperlyConfigured, NotPrepared, Unavailable) as error:
         say(f"✗ {error}")
+        return 1
+    except OSError as error:
+        say(f"✗ {disk_trouble(error)}")
         return 1
 
 

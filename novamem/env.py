@@ -3,6 +3,7 @@
 `.env.example` and `config.example.toml` list the same names; tests compare them.
 """
 
+import errno
 import os
 import re
 import secrets
@@ -12,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from django.core.exceptions import ImproperlyConfigured
 from dotenv import load_dotenv
@@ -78,6 +80,9 @@ POSTGRES = _only(_leads_to_postgres, " must be a URL such as postgres://user:pas
 HTTP = _beginning("a URL such as http://127.0.0.1:11434/v1", "http://", "https://")
 POSITIVE = _only(lambda value: 0 < value <= 1_000_000, " must be above 0 and at most 1000000.")
 DAYS = _within(1, 36_500)  # what fits the calendar
+# Of what is still needed for a month: by undo, by charts. 0 keeps it for good.
+LONG = _only(lambda value: value == 0 or 30 <= value <= 36_500, " must be 0, for good, or from 30 to 36500.")
+AGES = _only(lambda value: value == 0 or 90 <= value <= 36_500, " must be 0, for good, or from 90 to 36500.")
 COUNT, NO_LIMIT = _within(1, 10**12), _within(0, 10**12)  # of fragments; 0 of a tier are no limit
 OPEN = _within(1, 10_000)
 SCORED_BY = "fake, a URL such as http://127.0.0.1:8080/rerank, a folder that exists, or a model's name"
@@ -141,6 +146,10 @@ class Settings(BaseSettings):
     RETRIEVAL_CROSS_AGENT_THRESHOLD: Annotated[float, "retrieval.cross_agent_threshold", _within(0, 1)] = 0.8
     OPERATION_LEASE_SECONDS: Annotated[int, "operations.lease_seconds"] = 60
     RECEIPT_DAYS: Annotated[int, "operations.receipt_days"] = 90
+    OPERATION_DAYS: Annotated[int, "operations.days", LONG] = 90
+    IDEMPOTENCY_HOURS: Annotated[int, "operations.idempotency_hours", _within(1, 8_760)] = 48
+    TASK_DAYS: Annotated[int, "operations.task_days", LONG] = 90
+    USAGE_DAYS: Annotated[int, "operations.usage_days", LONG] = 400
     LLM_CALL_DAYS: Annotated[int, "sidecar.call_days"] = 90
     LOGIN_DAYS: Annotated[int, "server.login_days", _within(30, 36_500)] = 400
     DECAY_SM2: Annotated[Flag, "decay.sm2"] = False
@@ -154,15 +163,20 @@ class Settings(BaseSettings):
     TIER_HOT_GB: Annotated[float, "upkeep.tier_hot_gb", POSITIVE] = 10.0
     TIER_WARM_GB: Annotated[float, "upkeep.tier_warm_gb", POSITIVE] = 50.0
     CONSOLIDATION_UNDO_DAYS: Annotated[int, "upkeep.undo_days"] = 30
+    HISTORY_DAYS: Annotated[int, "audit.history_days", AGES] = 0
     AUDIT_WITNESS: Annotated[str, "audit.witness", _beginning(WITNESS, "/", "s3://", "http://", "https://")] = ""
     BACKUP_DIR: Annotated[str, "backups.dir"] = ""
     BACKUP_KEEP: Annotated[int, "backups.keep", _within(1, 100_000)] = 14
+    BACKUP_WEEKLY: Annotated[int, "backups.weekly", _within(0, 1_000)] = 4
+    BACKUP_MONTHLY: Annotated[int, "backups.monthly", _within(0, 1_000)] = 6
     BACKUP_RECIPIENTS: Annotated[Words, "backups.recipients"] = []
     BACKUP_IDENTITY_FILE: Annotated[str, "backups.identity_file"] = ""
     RESTORE_MAX_GB: Annotated[float, "backups.restore_max_gb", POSITIVE] = 64.0
     TRUSTED_SIGNERS: Annotated[Words, "backups.trusted_signers"] = []
     LOG_FORMAT: Annotated[str, "logging.format", _one_of("json", "console")] = "json"
     LOG_LEVEL: Annotated[str, "logging.level"] = "INFO"
+    SLOW_REQUEST_MS: Annotated[int, "logging.slow_request_ms", _within(0, 3_600_000)] = 1_000
+    LOG_MB: Annotated[int, "logging.megabytes", _within(1, 100_000)] = 10
 
     @field_validator("NOVAMEM_DATA_DIR", "BACKUP_DIR")
     @classmethod
@@ -234,10 +248,18 @@ def load() -> Settings:
     for name, instead in GONE.items():
         if name in os.environ:
             raise ImproperlyConfigured(f"{name} is not read any more. Rename it: {instead}.")
+    if (zone := os.environ.get("PGTZ")) and not _is_zone(zone):
+        raise ImproperlyConfigured(f"PGTZ={zone} is no time zone, and Postgres lets nobody in with it. Unset it.")
     try:
         return Settings()
     except ValidationError as error:
         raise ImproperlyConfigured(" ".join(map(_hint, error.errors()))) from None
+
+
+def _is_zone(name: str) -> bool:
+    with suppress(ZoneInfoNotFoundError, ValueError, OSError):
+        return bool(ZoneInfo(name))
+    return False
 
 
 def _kind(name: str) -> Any:
@@ -264,10 +286,15 @@ def read() -> Settings:
 
 
 def private_folder(path: Path) -> Path:
-    """Return a folder that only its owner may enter; made, or closed, if need be and if it is ours to close."""
+    """Return a folder that only its owner may enter; made, or closed, if need be and if it is ours to close.
+
+    Raise OSError where nothing can be written.
+    """
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with suppress(PermissionError):
+    with suppress(OSError):
         path.chmod(0o700)
+    if not os.access(path, os.W_OK | os.X_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
     return path
 
 

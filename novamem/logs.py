@@ -11,6 +11,7 @@ import uuid
 from typing import Any
 
 import structlog
+from django.conf import settings
 from django.db import Error
 from django.http import HttpRequest
 from django.urls import Resolver404, resolve
@@ -18,6 +19,7 @@ from django_structlog.middlewares import RequestMiddleware
 from structlog.typing import ExcInfo
 
 MOST = 20  # parameters of a request that are named
+REQUEST_ID = re.compile(r"[0-9a-fA-F-]{8,64}")
 PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>")
 
 
@@ -104,6 +106,13 @@ def route_of(path: str) -> str:
 
 class RequestLog(RequestMiddleware):  # type: ignore[misc]  # an untyped package's
     """Tells of requests what `route_of` tells, and the names of their parameters."""
+
+    def prepare(self, request: HttpRequest) -> None:
+        """Take the id that the proxy in front gave the request, if it looks like one: no words get into the log."""
+        super().prepare(request)
+        given = request.META.get("HTTP_X_REQUEST_ID", "")
+        if settings.BEHIND_TLS and REQUEST_ID.fullmatch(given):
+            structlog.contextvars.bind_contextvars(request_id=given)
 
     @staticmethod
     def format_request(request: HttpRequest) -> str:

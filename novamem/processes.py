@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,7 +17,6 @@ from novamem.progress import say
 GRACE = 10.0  # seconds between the request to end and the order
 BACKOFF = (1, 2, 5, 10, 30)  # seconds before a restart; from the start again after a minute's good run
 STEADY = 60.0
-ROTATE = 10 * (1 << 20)  # bytes of a log before a start puts it aside
 PR_SET_PDEATHSIG = 1
 LIBC = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
 
@@ -24,9 +24,12 @@ LIBC = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
 class Child:
     """One program in a process group of its own, so that Ctrl-C reaches only whoever waits for it; output in a file."""
 
-    def __init__(self, name: str, command: list[str], *, environment: dict[str, str], logs: Path) -> None:
+    def __init__(
+        self, name: str, command: list[str], *, environment: dict[str, str], logs: Path, most: int = 10 << 20
+    ) -> None:
         self.name = name
         self.log = logs / f"{name}.log"
+        self._most = most  # bytes of the log
         self._command = command
         self._environment = environment
         self._process: subprocess.Popen[bytes] | None = None
@@ -36,8 +39,7 @@ class Child:
 
     def start(self) -> None:
         """Start the program; its log goes on."""
-        if self.log.exists() and self.log.stat().st_size > ROTATE:
-            self.log.rename(self.log.with_suffix(".log.1"))
+        self._put_aside()
         with self.log.open("ab") as output:
             os.fchmod(output.fileno(), 0o600)
             self._process = subprocess.Popen(
@@ -58,8 +60,9 @@ class Child:
         return self._process.poll() if self._process else None
 
     def tend(self) -> None:
-        """Start it again when it has ended: later and later while it keeps failing."""
+        """Start it again when it has ended: later and later while it keeps failing. A log that is full is put aside."""
         if self.exit_code is None:
+            self._put_aside()
             return
         now = time.monotonic()
         if self._due is None:
@@ -70,6 +73,15 @@ class Child:
             say(f"✗ {self.name} ended ({self._how()}) and starts again in {wait} s; why stands in {self.log}")
         elif now >= self._due:
             self.start()
+
+    def _put_aside(self) -> None:
+        """Copy a full log to `.log.1` and empty it: the program goes on writing to the same file, at its end."""
+        with suppress(OSError):  # no room for the copy: it goes on growing, and the next look tries again
+            if self.log.stat().st_size > self._most:
+                former = self.log.with_suffix(".log.1")
+                former.touch(mode=0o600)
+                shutil.copyfile(self.log, former)
+                os.truncate(self.log, 0)
 
     def last_words(self, lines: int = 15) -> str:
         """Return the end of its log."""

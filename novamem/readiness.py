@@ -15,9 +15,9 @@ from typing import Any
 
 from psycopg import sql
 
-from novamem import database, env
+from novamem import database, dumps, env
 from novamem.database import Connection, Logins, NotPrepared
-from novamem.progress import step
+from novamem.progress import say, step
 
 STATE = """
     SELECT coalesce(obj_description('django_migrations'::regclass), '{}'),
@@ -35,10 +35,10 @@ def begin(logins: Logins) -> None:
     bring_up(logins)
 
 
-def bring_up(logins: Logins) -> None:
-    """Prepare and migrates a database as far as it is needed."""
+def bring_up(logins: Logins, *, dumped: bool = True) -> None:
+    """Prepare and migrate a database as far as it is needed; `dumped` before its tables change."""
     database.prepare(logins)
-    migrate(logins)
+    migrate(logins, dumped=dumped)
 
 
 def check_known(logins: Logins) -> None:
@@ -47,9 +47,8 @@ def check_known(logins: Logins) -> None:
         unknown = unknown_migrations(connection)
     if unknown:
         raise NotPrepared(
-            f"The database was changed by another version of this code, which had {', '.join(unknown)}.\n"
-            "Use that version or a newer one. To begin afresh instead, with no memories: stop the server and remove "
-            "the data directory (NOVAMEM_DATA_DIR, by default var/), or name an empty database in DATABASE_URL."
+            f"The database is of another release, which had {', '.join(unknown)}. Start that release or a newer one; "
+            "what it exports (`script/manage export`) can be restored into an empty database of this one."
         )
 
 
@@ -61,11 +60,16 @@ def check_current(url: str) -> None:
         raise NotPrepared(
             f"The database is of another release, which had {', '.join(unknown)}: start that release or a newer one."
         )
-    if pending := [name for name in _file_digests() if name not in applied]:
+    if pending := _pending(applied):
         raise NotPrepared(
             f"The database lacks {len(pending)} migrations of this release ({pending[0]} first): run "
             "`script/manage upgrade`, with DATABASE_OWNER_URL set, before this starts."
         )
+
+
+def _pending(applied: list[str]) -> list[str]:
+    """Return our migrations that are not among these."""
+    return [name for name in _file_digests() if name not in applied]
 
 
 def unknown_migrations(connection: Connection) -> list[str]:
@@ -78,16 +82,35 @@ def unknown_migrations(connection: Connection) -> list[str]:
     return unknown + [name for name in applied if name in files and kept.get(name, files[name]) != files[name]]
 
 
-def migrate(logins: Logins) -> None:
-    """Apply migrations, unless all were applied before. Raise NotPrepared with Django's words when one fails."""
+def migrate(logins: Logins, *, dumped: bool = True) -> None:
+    """Apply migrations, unless all were applied before; a database that has tables is dumped first.
+
+    Raise NotPrepared with Django's words when one fails.
+    """
     check_known(logins)
     with database.connect(logins.owner, setting=database.OWNER) as connection:
-        done = _is_migrated(connection)
+        done, applied = _is_migrated(connection), _applied(connection)
         if done.get("migrated") == _digest(connection):
             return
+    if dumped and applied and _pending(applied):
+        _dump(logins)
     with step("migrations"):
         _manage(logins, "migrate", "--database", "owner", "--noinput", "--verbosity", "0")
     _save_logins(logins, first_run=done.get("first_run", False))
+
+
+def _dump(logins: Logins) -> None:
+    """Keep the database as it is. Raise NotPrepared: nothing was changed yet."""
+    data_dir = Path(env.load().NOVAMEM_DATA_DIR)
+    try:
+        with step("dump of the database"):
+            path = dumps.dump_before(env.VERSION, logins.owner, data_dir)
+    except (NotPrepared, OSError) as error:
+        raise NotPrepared(
+            f"The database could not be dumped before its tables change, so they were left alone: {error} "
+            "Make room or a dump of your own, then run `script/manage upgrade --no-dump`."
+        ) from error
+    say(f"  the database as it was: {path}")
 
 
 def first_run(logins: Logins) -> None:

@@ -27,7 +27,7 @@ from novamem.cluster import Unavailable, cluster_of
 from novamem.database import Logins, NotPrepared
 from novamem.ports import CanNotServe, choose_port
 from novamem.processes import Child, stop
-from novamem.progress import say, step
+from novamem.progress import disk_trouble, say, step
 
 READY = 300.0  # seconds for the web server's first answer
 
@@ -50,6 +50,9 @@ def main() -> int:
                 _serve(settings, logins, port, address, hurried)
     except (ImproperlyConfigured, CanNotServe, NotPrepared, Unavailable) as error:
         say(f"✗ {error}")
+        return 1
+    except OSError as error:
+        say(f"✗ {disk_trouble(error)}")
         return 1
     except KeyboardInterrupt:
         say("stopped")
@@ -150,9 +153,9 @@ def _children(settings: env.Settings, logins: Logins, port: int) -> list[Child]:
         "PYTHONUNBUFFERED": "1",
         "PROMETHEUS_MULTIPROC_DIR": str(counts),  # /metrics adds the processes up
     }
-    logs = Path(settings.NOVAMEM_DATA_DIR) / "logs"
+    logs, most = Path(settings.NOVAMEM_DATA_DIR) / "logs", settings.LOG_MB << 20
     return [
-        Child(name, [sys.executable, "-m", *words], environment={**environment, **login}, logs=logs)
+        Child(name, [sys.executable, "-m", *words], environment={**environment, **login}, logs=logs, most=most)
         for name, (words, login) in commands.items()
     ]
 

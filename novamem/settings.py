@@ -1,5 +1,6 @@
 """Django's settings, built from `novamem.env`. Nothing here decides anything about memories."""
 
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,10 @@ PROXY_INJECT = given.PROXY_INJECT
 PROXY_MAX_TOKENS = given.PROXY_MAX_TOKENS
 PROXY_TOP_K = given.PROXY_TOP_K
 RECEIPT_DAYS = given.RECEIPT_DAYS
+OPERATION_DAYS = given.OPERATION_DAYS
+IDEMPOTENCY_HOURS = given.IDEMPOTENCY_HOURS
+TASK_DAYS = given.TASK_DAYS
+USAGE_DAYS = given.USAGE_DAYS
 LLM_CALL_DAYS = given.LLM_CALL_DAYS
 DECAY_SM2 = given.DECAY_SM2
 ARCHIVE_DAYS = given.ARCHIVE_DAYS
@@ -63,8 +68,11 @@ CAPACITY = {
 }
 TIER_GB = {tier: ENV[f"TIER_{tier.upper()}_GB"] for tier in ("hot", "warm")}
 CONSOLIDATION_UNDO_DAYS = given.CONSOLIDATION_UNDO_DAYS
+HISTORY_DAYS = given.HISTORY_DAYS
 AUDIT_WITNESS = given.AUDIT_WITNESS
 BACKUP_KEEP = given.BACKUP_KEEP
+BACKUP_WEEKLY = given.BACKUP_WEEKLY
+BACKUP_MONTHLY = given.BACKUP_MONTHLY
 BACKUP_RECIPIENTS = given.BACKUP_RECIPIENTS
 BACKUP_IDENTITY_FILE = given.BACKUP_IDENTITY_FILE
 # How much a bundle may hold when it is unpacked, all files of its chain together.
@@ -118,6 +126,7 @@ MIDDLEWARE = [
     "django_htmx.middleware.HtmxMiddleware",
     "django_prometheus.middleware.PrometheusAfterMiddleware",
     # Innermost: they are synchronous, and so one thread carries a request through all of them.
+    "novamem.slow_requests.SlowRequestLog",
     "memories.console.logins.SecondFactorGate",
     "memories.admin.AttributionMiddleware",
     "memories.rest.problem_details.ProblemMiddleware",
@@ -268,6 +277,10 @@ CONTENT_SECURITY_POLICY = {
 X_FRAME_OPTIONS = "DENY"
 SECURE_REFERRER_POLICY = "same-origin"
 
+SLOW_REQUEST_MS = given.SLOW_REQUEST_MS
+# One line a request, when it ends; ids of requests come from the proxy in front, if there is one.
+DJANGO_STRUCTLOG_STATUS_START_LOG_LEVEL = DJANGO_STRUCTLOG_CELERY_DEFAULT_LOG_LEVEL = logging.DEBUG
+BEHIND_TLS = given.BEHIND_TLS
 LOGGING = logging_config(level=given.LOG_LEVEL, style=given.LOG_FORMAT)
 PROMETHEUS_EXPORT_MIGRATIONS = False
 
@@ -275,6 +288,7 @@ CELERY_BROKER_URL = given.CELERY_BROKER_URL
 if CELERY_BROKER_URL == "pgmq://":
     CELERY_BROKER_TRANSPORT = broker.TRANSPORT
     CELERY_BROKER_TRANSPORT_OPTIONS = broker.transport_options(given.DATABASE_URL)
+DJANGO_STRUCTLOG_CELERY_ENABLED = True  # messages carry the id of the request
 CELERY_BEAT_SCHEDULER = "novamem.schedules:SeededScheduler"
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True

@@ -26,7 +26,7 @@ from novamem import database, env, readiness, web
 from novamem.config import take_options
 from novamem.database import NotPrepared
 from novamem.ports import CanNotServe, choose_port
-from novamem.progress import say
+from novamem.progress import disk_trouble, say
 
 COUNTS = "PROMETHEUS_MULTIPROC_DIR"
 ALONE = ["--without-heartbeat", "--without-gossip", "--without-mingle"]  # our own heartbeat is a task and a row
@@ -53,6 +53,9 @@ def main(words: list[str] | None = None) -> int:
         return unit(settings, given)
     except (ImproperlyConfigured, CanNotServe, NotPrepared) as error:
         say(f"✗ {' '.join(str(error).split())}")
+        return 1
+    except OSError as error:
+        say(f"✗ {disk_trouble(error)}")
         return 1
 
 
@@ -160,8 +163,11 @@ def _celery(*words: str) -> int:
     """Return the exit code of Celery's command line."""
     from celery.bin.celery import celery
 
+    from novamem.celery import set_logging_up
+
+    set_logging_up()  # before Celery, which warns while it starts
     try:
-        celery.main(args=["-A", "novamem", *words], prog_name="celery")
+        celery.main(args=["-q", "-A", "novamem", *words], prog_name="celery")
     except SystemExit as end:
         return int(end.code or 0)
     return 0

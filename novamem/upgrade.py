@@ -1,8 +1,9 @@
 """`script/manage upgrade`: brings the database to what this release expects, as the owner of its tables.
 
 It makes logins, extensions, rights and queue where they are missing, applies migrations, and changes nothing when there
-is nothing to do. Exit codes: 0 done, or nothing to do; 1 it failed, or with --check: migrations are pending; 2 the
-database is of a newer or another release; 3 with --check, or for arguments that are not understood: it can't be told.
+is nothing to do. A database that has tables is dumped into the data directory before they change. Exit codes: 0 done,
+or nothing to do; 1 it failed, or with --check: migrations are pending; 2 the database is of a newer or another release;
+3 with --check, or for arguments that are not understood: it can't be told.
 """
 
 import argparse
@@ -20,7 +21,7 @@ from novamem import database, embedded, env, readiness
 from novamem.cluster import Unavailable
 from novamem.config import take_options
 from novamem.database import Logins, NotPrepared
-from novamem.progress import say
+from novamem.progress import disk_trouble, say
 
 DONE, PENDING, NEWER, UNKNOWN = 0, 1, 2, 3
 
@@ -45,6 +46,7 @@ def main(words: list[str] | None = None) -> int:
         prog="script/manage upgrade", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--check", action="store_true", help="only say what there is to do")
+    parser.add_argument("--no-dump", action="store_true", help="do not dump the database before its tables change")
     parser.add_argument("--json", action="store_true", dest="as_json", help="print JSON")
     try:
         given = parser.parse_args(take_options(["manage.py", *(sys.argv[1:] if words is None else words)])[1:])
@@ -57,9 +59,12 @@ def main(words: list[str] | None = None) -> int:
                 raise NotPrepared(f"Only the owner of the tables may upgrade. {database.HINT}")
             found = _compare(logins)
             if not given.check and not found.unknown:
-                readiness.bring_up(logins)
+                readiness.bring_up(logins, dumped=not given.no_dump)
     except (ImproperlyConfigured, NotPrepared, Unavailable) as error:
         say(f"✗ {error}")
+        return UNKNOWN if given.check else 1
+    except OSError as error:
+        say(f"✗ {disk_trouble(error)}")
         return UNKNOWN if given.check else 1
     sys.stdout.write((json.dumps(asdict(found)) if given.as_json else _told(found, check=given.check)) + "\n")
     return found.exit_code if given.check or found.unknown else DONE

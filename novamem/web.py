@@ -9,6 +9,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.supervisors import Multiprocess
 
 from novamem import env
+from novamem.logs import logging_config
 
 GRACE = 5  # seconds for requests to end
 # A worker that says nothing for so many seconds is replaced. On a busy machine starting one takes longer than uvicorn's
@@ -62,6 +63,7 @@ def serve(settings: env.Settings, *, host: str, port: int, processes: int) -> in
         port=port,
         workers=processes,
         log_level=settings.LOG_LEVEL.lower(),
+        log_config=logging_config(level=settings.LOG_LEVEL, style=settings.LOG_FORMAT),
         http="novamem.web:TimedProtocol",
         access_log=False,
         server_header=False,

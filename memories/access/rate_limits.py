@@ -31,3 +31,9 @@ def renew_seat(seat: uuid.UUID, *, until: datetime.datetime) -> None:
 def release_seat(seat: uuid.UUID) -> None:
     """Let others have a seat; who never does loses it at its end."""
     Seat.objects.filter(id=seat).delete()
+
+
+def expire(*, now: datetime.datetime) -> int:
+    """Delete seats that nobody gave back, and buckets that have been full for a day: how many."""
+    seats = Seat.objects.filter(until__lt=now).delete()[0]
+    return seats + RateBudget.objects.filter(at__lt=now - datetime.timedelta(days=1)).delete()[0]

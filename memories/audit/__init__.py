@@ -1,5 +1,6 @@
 """The audit chain: row history is sealed, signed and copied outside the database, so that tampering shows."""
 
+from memories.audit.retention import let_go, let_lost_history_go
 from memories.audit.rows import Comparison, Difference
 from memories.audit.seals import seal
 from memories.audit.signatures import fingerprint, is_signed, public_key, sign
@@ -15,6 +16,8 @@ __all__ = [
     "AuditVerdict",
     "fingerprint",
     "is_signed",
+    "let_go",
+    "let_lost_history_go",
     "prove",
     "public_key",
     "seal",

@@ -74,7 +74,12 @@ class Journal:
     """A project's file. Its lines end in a newline: what a crash left half-written does not count."""
 
     def __init__(self, project_id: UUID) -> None:
-        self.path = Path(settings.DATA_DIR) / "audit" / f"{project_id}.ndjson"
+        self.path = self.folder() / f"{project_id}.ndjson"
+
+    @staticmethod
+    def folder() -> Path:
+        """Return where the files of all projects lie."""
+        return Path(settings.DATA_DIR) / "audit"
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -112,6 +117,22 @@ class Journal:
             file.seek(_line_break_before(file, end - 1) if end else 0)
             match = NUMBER.match(file.read(32))
         return int(match[1]) if match and end else 0
+
+    def begin_after(self, number: int, first: bytes) -> None:
+        """Let go of the lines up to a number: the file begins with another line, and is replaced as a whole."""
+        if not self.path.exists():
+            return
+        places = sorted(offset for its_number, offset in self.places().items() if its_number > number)
+        draft = self.path.with_suffix(".draft")
+        draft.touch(mode=0o600)
+        with self.path.open("rb") as former, draft.open("wb") as file:
+            file.write(first)
+            if places:
+                former.seek(places[0])
+                shutil.copyfileobj(former, file)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(self.path)
 
     def append(self, row: Seal, leaves: BinaryIO) -> None:
         """Write a seal in the place of what a crash may have left half-written; it is on the disk afterwards.

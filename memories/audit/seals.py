@@ -13,7 +13,7 @@ from memories.access import Principal
 from memories.audit import signatures
 from memories.audit.journal import Journal, moment
 from memories.audit.leaves import SealLink, genesis, leaves
-from memories.models import Seal
+from memories.models import AuditHorizon, Seal
 from memories.models.sql import horizon
 
 log = structlog.get_logger(__name__)
@@ -27,7 +27,7 @@ def seal(principal: Principal, *, now: datetime.datetime) -> Seal | None:
     journal = Journal(principal.project_id)
     with journal.held(), TemporaryFile(dir=journal.path.parent) as content:
         with access.enter(principal, why="seal"):
-            _lock(principal)
+            lock_chain(principal.project_id)
             last = Seal.objects.within(principal.project_id).order_by("-number").first()
             _repair(journal, last)
             made = _next(principal, last, content, copied=journal.last_number(), now=now)
@@ -36,10 +36,10 @@ def seal(principal: Principal, *, now: datetime.datetime) -> Seal | None:
     return made
 
 
-def _lock(principal: Principal) -> None:
+def lock_chain(project_id: UUID) -> None:
     """One sealer at a time, also on another machine; writers are not held up."""
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 7))", [str(principal.project_id)])
+        cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 7))", [str(project_id)])
 
 
 def _repair(journal: Journal, last: Seal | None) -> None:
@@ -47,6 +47,7 @@ def _repair(journal: Journal, last: Seal | None) -> None:
     and it has to stay seen."""
     if last and journal.last_number() == last.number - 1:
         former = Seal.objects.within(last.project_id).filter(number__lt=last.number).order_by("-number").first()
+        former = former or AuditHorizon.objects.within(last.project_id).first()
         with TemporaryFile(dir=journal.path.parent) as content:
             _link(former, content, project_id=last.project_id, number=last.number, upto=last.upto, now=last.sealed_at)
             journal.append(last, content)
@@ -78,7 +79,13 @@ def _next(
 
 
 def _link(
-    former: Seal | None, content: BinaryIO, *, project_id: UUID, number: int, upto: int, now: datetime.datetime
+    former: Seal | AuditHorizon | None,
+    content: BinaryIO,
+    *,
+    project_id: UUID,
+    number: int,
+    upto: int,
+    now: datetime.datetime,
 ) -> SealLink:
     """Return the link that follows a seal, up to a transaction; the texts of its leaves go to the file."""
     digest, since = (bytes(former.digest), former.upto) if former else (genesis(project_id), 0)

@@ -7,11 +7,11 @@ from uuid import UUID
 
 from memories import access
 from memories.access import Principal
-from memories.audit import signatures, witness
+from memories.audit import horizons, signatures, witness
 from memories.audit.journal import Head, Journal, JournalLine, moment
 from memories.audit.leaves import Leaf, SealLink, genesis, leaves, newest
 from memories.audit.rows import Comparison, Watcher, compare
-from memories.models import Seal
+from memories.models import AuditHorizon, Seal
 
 Kind = Literal[
     "changed",
@@ -23,6 +23,7 @@ Kind = Literal[
     "not_in_file",
     "not_as_witnessed",
     "witness_silent",
+    "horizon_changed",
 ]
 
 
@@ -37,12 +38,16 @@ class AuditFinding:
 
 @dataclass(frozen=True, slots=True)
 class AuditVerdict:
-    """How many seals and events were found whole, how many events wait for a seal, the first thing that is wrong."""
+    """How many seals and events were found whole, how many events wait for a seal, the first thing that is wrong.
+
+    And after which seal the chain begins, once history before was let go.
+    """
 
     seals: int
     events: int
     unsealed: int
     finding: AuditFinding | None
+    horizon: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,23 +83,55 @@ def _witnessed_seals(principal: Principal) -> AuditFinding | None:
 
 
 def verify(principal: Principal, *, watcher: Watcher | None = None) -> AuditVerdict:
-    """Check a project's chain from its first seal on and stop at the first finding."""
+    """Check a project's chain from its first seal, or its horizon, on and stop at the first finding."""
     journal = Journal(principal.project_id)
     with journal.held(), access.enter(principal, why="verify"):
-        places = journal.places()
-        former, since, events = genesis(principal.project_id), 0, 0
-        seals = Seal.objects.within(principal.project_id).order_by("number")
-        for number, row in enumerate(seals, start=1):
-            if watcher:
-                watcher("seals", number - 1, len(seals))
-            if row.number != number:
-                return AuditVerdict(number - 1, events, 0, AuditFinding("removed", f"seal {number}", number))
-            line = journal.line(places[number]) if number in places else None
-            if finding := _check(row, line, former, since=since, copied=number in places):
-                return AuditVerdict(number - 1, events, 0, finding)
-            former, since, events = bytes(row.digest), row.upto, events + row.events
-        waiting, early = _waiting(principal.project_id, since=since)
-        return AuditVerdict(len(seals), events, waiting, _check_end(len(seals), early, places))
+        horizon = AuditHorizon.objects.within(principal.project_id).first()
+        begin = horizon.number if horizon else 0
+        if horizon and not horizons.is_whole(horizon):
+            told = f"what is kept of the history up to seal {begin}"
+            return AuditVerdict(0, 0, 0, AuditFinding("horizon_changed", told, begin), begin)
+        chain = _check_chain(principal.project_id, journal, horizon, watcher=watcher)
+        if chain.finding:
+            return chain
+        last = Seal.objects.within(principal.project_id).order_by("-number").first() or horizon
+        waiting, early = _waiting(principal.project_id, since=last.upto if last else 0)
+        finding = _check_end(begin + chain.seals, early, journal.places())
+        return AuditVerdict(chain.seals, chain.events, waiting, finding, begin)
+
+
+def find_until(project_id: UUID, journal: Journal, *, last: int) -> AuditFinding | None:
+    """Return what is wrong with the chain up to a seal. Inside `journal.held` and `access.enter`."""
+    horizon = AuditHorizon.objects.within(project_id).first()
+    if horizon and not horizons.is_whole(horizon):
+        return AuditFinding("horizon_changed", f"what is kept up to seal {horizon.number}", horizon.number)
+    return _check_chain(project_id, journal, horizon, last=last).finding
+
+
+def _check_chain(
+    project_id: UUID,
+    journal: Journal,
+    horizon: AuditHorizon | None,
+    *,
+    last: int | None = None,
+    watcher: Watcher | None = None,
+) -> AuditVerdict:
+    """Check the seals after the horizon, up to one of them or all."""
+    places, begin = journal.places(), horizon.number if horizon else 0
+    former, since = (bytes(horizon.digest), horizon.upto) if horizon else (genesis(project_id), 0)
+    seals, events = Seal.objects.within(project_id).filter(number__gt=begin).order_by("number"), 0
+    seals = seals.filter(number__lte=last) if last else seals
+    for count, row in enumerate(seals):
+        number = begin + count + 1
+        if watcher:
+            watcher("seals", count, len(seals))
+        if row.number != number:
+            return AuditVerdict(count, events, 0, AuditFinding("removed", f"seal {number}", number), begin)
+        line = journal.line(places[number]) if number in places else None
+        if finding := _check(row, line, former, since=since, copied=number in places):
+            return AuditVerdict(count, events, 0, finding, begin)
+        former, since, events = bytes(row.digest), row.upto, events + row.events
+    return AuditVerdict(len(seals), events, 0, None, begin)
 
 
 def _check(row: Seal, line: JournalLine | None, former: bytes, *, since: int, copied: bool) -> AuditFinding | None:

@@ -21,8 +21,8 @@ from django.core.files.storage import storages
 
 from memories import access
 from memories.access import Principal
-from memories.audit.journal import Head
-from memories.models import Seal
+from memories.audit.journal import NUMBER, Head
+from memories.models import AuditHorizon, Seal
 
 log = structlog.get_logger(__name__)
 
@@ -183,8 +183,13 @@ def find_contradiction(principal: Principal) -> tuple[int, str] | None:
     with access.enter(principal, why="verify"):
         rows = Seal.objects.within(principal.project_id).values_list("number", "digest")
         here = {number: bytes(digest).hex() for number, digest in rows.iterator()}
+        horizon = AuditHorizon.objects.within(principal.project_id).first()
+    begin = horizon.number if horizon else 0
+    here |= {begin: bytes(horizon.digest).hex()} if horizon else {}
     wrong = {
-        each.number: each for each in witness.testimonies(principal.project_id) if here.get(each.number) != each.digest
+        each.number: each
+        for each in witness.testimonies(principal.project_id)
+        if each.number >= begin and here.get(each.number) != each.digest
     }
     if not wrong:
         return None
@@ -223,6 +228,16 @@ class Receipts:
         self._path.touch(mode=0o600)
         with self._path.open("ab") as file:
             file.write(json.dumps({"number": number, "at": now.isoformat(), "receipt": receipt}).encode() + b"\n")
+
+    def begin_after(self, number: int) -> None:
+        """Let go of the receipts of seals up to a number."""
+        if not self._path.exists():
+            return
+        draft = self._path.with_suffix(".receipts-draft")
+        draft.touch(mode=0o600)
+        with self._path.open("rb") as former, draft.open("wb") as file:
+            file.writelines(line for line in former if not (found := NUMBER.match(line)) or int(found[1]) > number)
+        draft.replace(self._path)
 
     def fail(self, why: str, *, now: datetime.datetime) -> None:
         """Note since when it is silent, and why; nothing once it answers."""

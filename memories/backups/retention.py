@@ -3,7 +3,7 @@
 import datetime
 import re
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, BinaryIO
 
 from django.conf import settings
@@ -17,7 +17,7 @@ from memories.backups.restoration import BaseMissing, check_place
 from memories.errors import NovaError
 from memories.models import Backup, Operation
 from memories.models.backups import SOUND
-from memories.models.enums import BackupOrigin
+from memories.models.enums import BackupOrigin, ExportPolicy
 from memories.models.sql import fetch
 
 UPLOAD_DAYS = 7
@@ -91,7 +91,7 @@ def delete(principal: Principal, backup_id: uuid.UUID) -> None:
 
 
 def expire(principal: Principal, *, now: datetime.datetime) -> int:
-    """Delete all but the newest, the protected, and what these go on from; how many.
+    """Delete all but the newest, the last of weeks and months, the protected, and what these go on from; how many.
 
     Uploads, packs, safety backups and what was made to be pushed elsewhere stay a week.
     """
@@ -100,6 +100,7 @@ def expire(principal: Principal, *, now: datetime.datetime) -> int:
         made = [row for row in rows if row.origin not in PASSING]
         fresh = now - datetime.timedelta(days=UPLOAD_DAYS)
         kept = {row.id for row in made[: settings.BACKUP_KEEP]}
+        kept |= {row.id for row in last_of_periods(made, weeks=settings.BACKUP_WEEKLY, months=settings.BACKUP_MONTHLY)}
         kept |= {row.id for row in rows if row.protected or row.created_at >= fresh and row not in made}
         bases = {row.id: row.base_id for row in rows}
         for which in list(kept):
@@ -120,6 +121,27 @@ def expire(principal: Principal, *, now: datetime.datetime) -> int:
         if name not in known and _of_project(principal.project, name):
             storage.remove(name)  # whoever wrote it was killed before its row was there
     return len(gone)
+
+
+def last_of_periods(newest_first: Sequence[Backup], *, weeks: int, months: int) -> list[Backup]:
+    """Return the last whole backup of each of so many weeks and months in which one was made (UTC)."""
+    whole = [row for row in newest_first if row.policy == ExportPolicy.FULL and row.base_id is None]
+    sound = [row for row in whole if {row.verdict, row.drill_verdict} <= {"", SOUND}]
+    found: list[Backup] = []
+    for most, period_of in ((weeks, _week), (months, _month)):
+        last: dict[tuple[int, int], Backup] = {}
+        for row in sound:
+            last.setdefault(period_of(row.created_at.astimezone(datetime.UTC)), row)
+        found += list(last.values())[:most]
+    return found
+
+
+def _week(at: datetime.datetime) -> tuple[int, int]:
+    return at.isocalendar()[:2]
+
+
+def _month(at: datetime.datetime) -> tuple[int, int]:
+    return at.year, at.month
 
 
 def list_outdated_packs(project_id: uuid.UUID, pack_ids: Iterable[uuid.UUID]) -> list[uuid.UUID]:
@@ -144,12 +166,18 @@ def project_of(file: BinaryIO, *, now: datetime.datetime) -> str:
 
 
 def import_bundle(
-    principal: Principal, file: BinaryIO, *, now: datetime.datetime, allow_version: bool = False
+    principal: Principal,
+    file: BinaryIO,
+    *,
+    now: datetime.datetime,
+    allow_version: bool = False,
+    is_read_whole: bool = False,
 ) -> Backup:
-    """Store a bundle that comes from elsewhere, so that it can be restored; only its first line is read.
+    """Store a bundle that comes from elsewhere, so that it can be restored; its first line is read, or all of it.
 
-    A V1 envelope becomes a bundle; what is encrypted is kept so. Raise BrokenBundle, WrongProject, BaseMissing,
-    NoSpace, IdentityMissing.
+    A V1 envelope becomes a bundle; what is encrypted is kept so. One that was read to its end and goes on from no other
+    is verified. Of an unknown version the first line is read alone: nobody knows the others. Raise BrokenBundle,
+    WrongProject, BaseMissing, NoSpace, IdentityMissing.
     """
     is_encrypted = encryption.is_encrypted(file)
     if not is_encrypted and v1_format.is_envelope(file):
@@ -157,6 +185,9 @@ def import_bundle(
     with encryption.decrypted(file) as plain:
         reader = BundleReader(plain, now=now, allow_version=True)
         check_place(principal, reader.manifest)
+        is_whole = is_read_whole and reader.is_known
+        records = sum(1 for _ in reader.lines()) if is_whole else 0
+    is_verified = is_whole and not reader.manifest.chain
     which = uuid.uuid4()
     row = Backup(
         id=which,
@@ -170,6 +201,9 @@ def import_bundle(
         file=f"{principal.project}-upload-{which}.ndjson.gz{'.age' if is_encrypted else ''}",
         encrypted=is_encrypted,
         signer=reader.signer,
+        records=records,
+        verdict=SOUND if is_verified else "",
+        verified_at=now if is_verified else None,
         created_at=now,
     )
     file.seek(0)

@@ -93,7 +93,7 @@ class AuditLine:
     # Of a member the name, of anything else the id.
     id: uuid.UUID | str
     place: AuditPosition
-    # Where it can be taken back: the operation's own undo, what a restore saved before it began, the settled conflict.
+    # Where it can be taken back: the operation's own undo, the settled conflict.
     undo: str = ""
     # What the person wrote who decided.
     note: str = ""
@@ -214,16 +214,14 @@ def _people(ids: list[int]) -> dict[int, str]:
 
 
 def _undos(principal: Principal, ids: list[uuid.UUID]) -> dict[uuid.UUID, str]:
-    """Return by operation: a restore is taken back by restoring what was saved before it, others by their own undo."""
+    """Return by operation: where it can be undone. A restore only adds and updates, and nothing takes it back."""
     if not ids:
         return {}
     rows = Operation.objects.within(principal.project_id).filter(id__in=ids, state=OperationState.SUCCEEDED)
     found = {}
     for row in rows.filter(dry_run=False):
         report, kind = row.report or {}, jobs.KINDS.get(row.kind)
-        if row.kind == "restore" and report.get("safety_backup_id"):
-            found[row.id] = reverse("console:restore-backup", args=[report["safety_backup_id"]])
-        elif kind and kind.undo and not report.keys() & {"undone", "expired"}:
+        if kind and kind.undo and not report.keys() & {"undone", "expired"}:
             found[row.id] = reverse("console:operation", args=[row.id])
     return found
 

@@ -2,6 +2,7 @@
 
 import uuid
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from django.http import FileResponse, Http404, HttpResponse, HttpResponseRedirect
@@ -11,7 +12,7 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
-from django_htmx.http import HttpResponseClientRefresh
+from django_htmx.http import HttpResponseClientRedirect, HttpResponseClientRefresh
 
 from memories import access, backups, jobs, operations, recall_checks
 from memories.access import NotFound, Principal
@@ -168,7 +169,8 @@ def _taken(request: Any, file: Any) -> HttpResponse:
     request.principal.require(Verb.ADMIN)
     if file is None:
         return _list(request, Refusal("Nothing was sent", "Choose a backup file first."))
-    row, refusal = run_action(lambda: backups.import_bundle(request.principal, file, now=timezone.now()))
+    taking = partial(backups.import_bundle, request.principal, file, is_read_whole=True)
+    row, refusal = run_action(lambda: taking(now=timezone.now()))
     if row is None:
         return _list(request, refusal)
     return HttpResponseRedirect(reverse("console:restore-backup", args=[row.id]), status=303)
@@ -206,7 +208,10 @@ def restore(request: Any, backup_id: uuid.UUID) -> HttpResponse:
     """The steps of a restore; POST plans (`step=plan`) or does it (`step=apply`), as it was planned and confirmed."""
     principal = request.principal
     principal.require(Verb.ADMIN)
-    row = backups.get_backup(principal, backup_id)
+    try:
+        row = backups.get_backup(principal, backup_id)
+    except NotFound:
+        return _without_backup(request)
     if request.method != "POST":
         return _restore_page(request, row, _plan(principal, row, request.GET.get("plan", "")))
     if request.POST.get("step") == "plan":
@@ -218,6 +223,18 @@ def restore(request: Any, backup_id: uuid.UUID) -> HttpResponse:
     options = {**plan.operation.options, "plan_id": str(plan.operation.id)}
     options |= {ACCEPT: True} if request.POST.get(ACCEPT) == "yes" else {}
     return _start_operation(request, "restore", options) or _restore_page(request, row, plan, request.refusal)
+
+
+def _without_backup(request: Any) -> HttpResponse:
+    """Lead from a plan whose backup went, such as a damaged upload, to the operation that says why. Raise NotFound."""
+    wanted = request.GET.get("plan", "")
+    with access.enter(request.principal, why="console"):
+        rows = rows_of(request.principal).filter(kind="restore", dry_run=True)
+        made = rows.filter(id=id_of(wanted)).first() if wanted else None
+    if made is None:
+        raise NotFound("backup")
+    there = reverse("console:operation", args=[made.id])
+    return HttpResponseClientRedirect(there) if request.htmx else HttpResponseRedirect(there, status=303)
 
 
 def _planned(request: Any, row: Backup) -> HttpResponse:

@@ -26,7 +26,7 @@ from memories.console.plan_steps import StepPage, left_out, page_number, steps_o
 from memories.console.recall_losses import lost_checks
 from memories.console.reports import ReportText, merge_lines, restore_told
 from memories.console.snippets import action_curl
-from memories.models import Namespace, Operation, RecallCheck
+from memories.models import Backup, Namespace, Operation, RecallCheck
 from memories.models.enums import OperationState, Verb
 
 STALLED = datetime.timedelta(seconds=30)
@@ -50,6 +50,8 @@ class ShownOperation:
     lists: Sequence[MergeList] = ()
     # The recall checks that it lost, or would lose.
     lost: Sequence[RecallCheck] = ()
+    # Whether the backup that it is about is still there.
+    has_backup: bool = False
 
     @property
     def is_open(self) -> bool:
@@ -177,10 +179,12 @@ def read(request: Any, operation_id: uuid.UUID, *, now: datetime.datetime) -> Sh
         run = _run_of(row)
         lists = report_lists(principal, row.report or {}, done=not row.dry_run) if row.kind == "merge" else []
         lost = lost_checks(principal, row.report or {})
+        backup_id = row.options.get("backup_id")
+        has_backup = bool(backup_id) and Backup.objects.within(principal.project_id).filter(id=backup_id).exists()
     details = _describe(principal, row)
     lines = [] if details else _lines(row)
     offers = _offers(principal, row, is_used=run is not None)
-    return ShownOperation(row, lines, steps, offers, stalled, _log(row), details, run, lists, lost)
+    return ShownOperation(row, lines, steps, offers, stalled, _log(row), details, run, lists, lost, has_backup)
 
 
 def _run_of(row: Operation) -> Operation | None:

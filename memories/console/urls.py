@@ -26,6 +26,7 @@ from memories.console import (
 )
 from memories.console.connect import connect
 from memories.console.explorer import explorer
+from memories.console.installation import installation
 
 app_name = "console"
 
@@ -78,6 +79,7 @@ urlpatterns = [
     path("agents/keys/", agents.issue, name="issue-key"),
     path("agents/keys/<slug:key_id>/<str:how>/", agents.end, name="end-key"),
     path("audit/", audit.audit, name="audit"),
+    path("installation/", installation, name="installation"),
     path("connect/", connect, name="connect"),
     path("consolidation/", consolidation.runs, name="consolidation"),
     path("consolidation/<uuid:operation_id>/", operations.one, name="run"),

@@ -27,7 +27,7 @@ from memories.models.governance import LlmCall, PendingReading, Proposal, Task
 from memories.models.key import ApiKey, Grant, KeyText
 from memories.models.limits import LoginEvent, RateBudget, Seat
 from memories.models.namespace import Namespace
-from memories.models.operation import Heartbeat, Operation, Receipt, RepeatedRequest, Seal
+from memories.models.operation import AuditHorizon, Heartbeat, Operation, Receipt, RepeatedRequest, Seal
 from memories.models.project import AccountEvent, Membership, Owner, Project
 from memories.models.recall import RecallCheck, RecallRun
 from memories.models.scoring import days_between, decayed
@@ -100,6 +100,7 @@ __all__ = [
     "RepeatedRequest",
     "Revision",
     "RunChange",
+    "AuditHorizon",
     "Seal",
     "Seat",
     "Task",

@@ -5,6 +5,7 @@ import uuid
 from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
+from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models.expressions import RawSQL
@@ -124,12 +125,12 @@ class RepeatedRequestQuerySet(TenantQuerySet):
     """Answers kept for repeated requests."""
 
     def expired(self, *, now: datetime.datetime) -> Self:
-        """Return those kept for 48 hours."""
-        return self.filter(created_at__lt=now - datetime.timedelta(hours=48))
+        """Return those kept for IDEMPOTENCY_HOURS."""
+        return self.filter(created_at__lt=now - datetime.timedelta(hours=settings.IDEMPOTENCY_HOURS))
 
 
 class RepeatedRequest(TenantModel):
-    """The answer to a POST with an Idempotency-Key; commits with the effect, kept 48 h."""
+    """The answer to a POST with an Idempotency-Key; commits with the effect, kept IDEMPOTENCY_HOURS."""
 
     key_id = models.UUIDField()
     idempotency_key = models.CharField(max_length=255)
@@ -180,6 +181,31 @@ class Seal(TenantModel):
 
     def __str__(self) -> str:
         return f"seal {self.number}"
+
+
+class AuditHorizon(TenantModel):
+    """Up to which seal a project's history was let go, and the digest of the events that are kept of it."""
+
+    number = models.PositiveIntegerField()
+    upto = Xid8Field()
+    sealed_at = models.DateTimeField()
+    digest = models.BinaryField(max_length=32)
+    events = models.PositiveIntegerField()
+    kept = models.BinaryField(max_length=32)
+    signature = models.BinaryField(max_length=64)
+    made_at = models.DateTimeField(default=timezone.now)
+
+    # Not exported: bound to its instance.
+    spec = TableSpec(kind="operational", erase="kept")
+
+    class Meta:
+        constraints: ClassVar = [
+            unique_in_project("audit_horizon_project_id", "id"),
+            unique_in_project("audit_horizon_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"from seal {self.number + 1} on"
 
 
 class HeartbeatManager(models.Manager[Any]):

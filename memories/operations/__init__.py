@@ -1,7 +1,17 @@
 """Long jobs: the row is the truth, a worker holds it by a lease, and a job run twice changes nothing."""
 
 from memories.operations.kinds import BadOptions, OperationKind, Options
-from memories.operations.leases import OPEN, LeaseLost, NotOpen, cancel, claim, start, starter, stranded_operations
+from memories.operations.leases import (
+    OPEN,
+    LeaseLost,
+    NotOpen,
+    cancel,
+    claim,
+    expire,
+    start,
+    starter,
+    stranded_operations,
+)
 from memories.operations.plans import (
     ACCEPT,
     NoPlan,
@@ -33,6 +43,7 @@ __all__ = [
     "check_accepted",
     "claim",
     "error_code_of",
+    "expire",
     "plan_of",
     "refuse_unfit_plan",
     "run",

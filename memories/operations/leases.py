@@ -2,6 +2,7 @@
 
 import datetime
 import uuid
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +18,7 @@ from memories.models.enums import OperationState
 from memories.models.operation import MOST_STAGES
 
 ATTEMPTS = 5  # a job that loses its worker so often is what ends the worker
+BATCH = 1_000  # deleted in one transaction
 OPEN = (OperationState.QUEUED, OperationState.RUNNING)
 
 
@@ -143,3 +145,20 @@ def _fail_stranded(principal: Principal, now: datetime.datetime) -> None:
         finished_at=now,
         error={"code": "worker_lost", "attempts": ATTEMPTS},
     )
+
+
+def expire(principal: Principal, *, now: datetime.datetime, days: int, longer: Mapping[str, int]) -> int:
+    """Delete the project's operations that ended so many days ago, some kinds later; how many. In batches."""
+    kinds = {kind: max(days, most) for kind, most in longer.items()}
+    ended = {most: [kind for kind in kinds if kinds[kind] == most] for most in kinds.values()}
+    old = Q(finished_at__lt=now - datetime.timedelta(days=days)) & ~Q(kind__in=list(kinds))
+    for most, names in ended.items():
+        old |= Q(finished_at__lt=now - datetime.timedelta(days=most), kind__in=names)
+    deleted = 0
+    while True:
+        with access.enter(principal, why="retention"):
+            rows = Operation.objects.within(principal.project_id)
+            ids = list(rows.filter(old).order_by("created_at").values_list("id", flat=True)[:BATCH])
+            deleted += rows.filter(id__in=ids).delete()[0]
+        if len(ids) < BATCH:
+            return deleted

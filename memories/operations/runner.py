@@ -180,5 +180,7 @@ def _end(principal: Principal, operation: Operation, state: OperationState, **va
     except LeaseLost:
         log.warning("lease_lost", operation=str(operation.id), kind=operation.kind)
         return
+    took = (now - operation.started_at).total_seconds() if operation.started_at else 0.0
+    log.info("operation_ended", operation=str(operation.id), kind=operation.kind, state=state, took_s=round(took, 1))
     with access.enter(principal, why="end"):
         operation.refresh_from_db()

@@ -39,6 +39,7 @@ from memories.retrieval.questions import Hit, Question, Results
 from memories.retrieval.scope import Places, places_of
 from memories.retrieval.terms import terms_of
 from memories.retrieval.trace import Stage, Trail
+from memories.stage_times import note_stages
 
 POOL = 50  # candidates of each kind, at least
 NEIGHBOURED = 40  # the best candidates, whose neighbours in their conversations become candidates too
@@ -127,6 +128,7 @@ def answer(principal: Principal, question: UnderstoodQuestion, *, now: datetime.
     results = _search(principal, question, now=now)
     for stage, milliseconds in results.took_ms.items():
         TOOK.labels(stage).observe(milliseconds / 1000)
+    note_stages(results.took_ms)
     return results
 
 

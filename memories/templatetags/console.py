@@ -48,6 +48,8 @@ ICONS = {
     "cancelled": "no-symbol",
     "stalled": "exclamation-triangle",
     "ok": "check-circle",
+    "degraded": "exclamation-triangle",
+    "down": "x-circle",
     "waiting": "clock",
     "missing": "exclamation-triangle",
     "sound": "shield-check",

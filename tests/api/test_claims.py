@@ -7,7 +7,7 @@ import pytest
 
 from conflicts.keys.names import naming
 from memories import access
-from memories.models import Claim, Fragment
+from memories.models import AuditHorizon, Claim, Fragment
 
 URL = "/api/v1/claims"
 TIMELINE = f"{URL}/timeline"
@@ -215,3 +215,14 @@ def test_what_is_forgotten_is_gone(alice, moved):
 def test_an_unknown_or_unsaid_key_is_an_empty_list(alice, moved):
     assert values(alice.client.get(URL, {"subject": "nobody"})) == []
     assert values(alice.client.get(TIMELINE, {"subject": "---", "predicate": "---"})) == []
+
+
+def test_before_the_history_that_is_kept_nothing_is_said(alice, principal, now):
+    with access.enter(principal, why="test"):
+        AuditHorizon.objects.create(
+            project_id=principal.project_id, number=1, upto=1, sealed_at=now, digest=b"", events=0, kept=b""
+        )
+    before, after = (now + datetime.timedelta(seconds=s) for s in (-1, 0))
+    refused = alice.client.get(URL, {"known_at": before.isoformat()})
+    assert (refused.status_code, refused.json()["code"]) == (410, "history_let_go")
+    assert alice.client.get(URL, {"known_at": after.isoformat()}).status_code == 200

@@ -6,7 +6,7 @@ import pytest
 from django.db import OperationalError
 from django.utils import timezone
 
-from memories.api import health
+from memories import health
 from memories.models import EmbeddingModel, Heartbeat
 from memories.providers import Ask, EmbeddingFailed, current_sidecar, embeddings
 from memories.providers.circuit import FAILURES
@@ -106,6 +106,19 @@ def test_without_postgres_it_is_down(db, client, monkeypatch):
 
     monkeypatch.setattr(health, "connections", Away())
     assert parts(client) == (503, {"database": "down"})
+
+
+def test_a_server_beside_a_newer_database_says_so_and_answers(db, client, monkeypatch):
+    known = health._known_migrations()
+    fewer = known - {max(one for one in known if one[0] == "memories")}
+    monkeypatch.setattr(health, "_known_migrations", lambda: fewer)
+    part = client.get("/readyz").json()["parts"]["migrations"]
+    assert part["state"] == "degraded"
+    assert part["detail"].startswith("the database is of a newer release, which has memories.00")
+    assert client.get("/readyz").status_code == 200
+    monkeypatch.setattr(health, "_known_migrations", lambda: known | {("memories", "9999_to_come")})
+    answer = client.get("/readyz")
+    assert (answer.status_code, answer.json()["parts"]["migrations"]["state"]) == (503, "down")
 
 
 def test_metrics_are_prometheus_text(db, client):

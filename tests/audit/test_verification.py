@@ -127,6 +127,7 @@ def test_the_command_says_that_all_is_whole(committed, sealed, capsys):
             "events": events,
             "unsealed": 0,
             "finding": None,
+            "horizon": 0,
             "rows": {"rows": 4 + get_user_model().objects.count(), "differ": 0, "differences": [], "without_digest": 0},
             "witness": None,
         }

@@ -306,7 +306,10 @@ def test_the_audit_is_filtered_and_leads_to_an_undo(project, store, principal):
         ended = {"state": "succeeded", "finished_at": timezone.now(), "project_id": principal.project_id}
         saved = uuid.uuid4()
         Operation.objects.create(kind="restore", report={"safety_backup_id": str(saved)}, **ended)
-    assert f'href="/backups/{saved}/restore/"' in adam.get("/audit/?kind=operation").text
+        run = Operation.objects.create(kind="evict", report={}, **ended)
+    page = adam.get("/audit/?kind=operation").text
+    assert f"/backups/{saved}/" not in page  # restoring that takes back nothing
+    assert re.findall(r'<a href="([^"]+)">Take back…', page) == [f"/operations/{run.id}/"]
 
 
 def test_the_audit_leads_to_a_decision_that_stands(adam, rita, challenge):

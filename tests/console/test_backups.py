@@ -2,6 +2,7 @@
 
 import datetime
 import gzip
+import io
 import re
 import uuid
 
@@ -192,8 +193,6 @@ def test_protected_ones_are_not_deleted(adam, backup, count):
 
 
 def test_a_file_goes_out_and_comes_in(adam, backup, principal, count):
-    from django.core.files.uploadedfile import SimpleUploadedFile
-
     file = b"".join(adam.get(f"/backups/{backup.id}/download/").streaming_content)
     answer = post(adam, "/backups/upload/", upload=SimpleUploadedFile("b.ndjson.gz", file))
     assert re.fullmatch(r"/backups/[0-9a-f-]+/restore/", answer["Location"])
@@ -201,6 +200,85 @@ def test_a_file_goes_out_and_comes_in(adam, backup, principal, count):
     bad = post(adam, "/backups/upload/", upload=SimpleUploadedFile("b.gz", b"no backup"))
     assert (bad.status_code, count(Backup)) == (409, 2)
     assert post(adam, "/backups/upload/").status_code == 409
+
+
+def harmed(adam, backup, how):
+    """The file of a backup with a damage, and the line that it is in."""
+    file = b"".join(adam.get(f"/backups/{backup.id}/download/").streaming_content)
+    lines = gzip.decompress(file).split(b"\n")
+    if how == "cut":
+        return file[: len(file) // 2], None
+    if how == "flipped":
+        middle = len(file) // 2
+        return file[:middle] + bytes([file[middle] ^ 0xFF]) + file[middle + 1 :], None
+    if how == "changed":
+        return gzip.compress(b"\n".join(lines).replace(b"heron", b"otter")), len(lines) - 1
+    broken = lines[:-3] + [lines[-3][:-5]] + lines[-2:]
+    return gzip.compress(b"\n".join(broken)), len(lines) - 2
+
+
+@pytest.mark.parametrize("how", ["cut", "flipped", "changed", "broken"])
+def test_a_damaged_upload_is_refused_at_once_with_its_line(adam, backup, count, how):
+    sent, line = harmed(adam, backup, how)
+    before = count(Operation)
+    page = post(adam, "/backups/upload/", upload=SimpleUploadedFile("b.ndjson.gz", sent))
+    text = words(page)
+    assert page.status_code == 409
+    assert "This is no sound backup" in text
+    assert re.search(rf"Line {line}: " if line else r"Line \d+: ", text)
+    assert (count(Backup), count(Operation)) == (1, before)
+
+
+def test_an_upload_is_verified_when_it_was_read_to_its_end(adam, backup, principal):
+    file = b"".join(adam.get(f"/backups/{backup.id}/download/").streaming_content)
+    there = post(adam, "/backups/upload/", upload=SimpleUploadedFile("b.ndjson.gz", file))["Location"]
+    with access.enter(principal, why="test"):
+        row = Backup.objects.get(origin="uploaded")
+        assert (row.verdict, row.records) == ("sound", backup.records)
+    text = words(adam.get(there))
+    assert "sound read to its end" in text
+    assert "sound signed here" in text
+    with access.enter(principal, why="test"):
+        Backup.objects.filter(id=row.id).update(verdict="", verified_at=None)
+    text = words(adam.get(there))
+    assert "signed here" not in text
+    assert "names this instance as its signer; planning checks the signature" in text
+
+
+def test_a_plan_whose_damaged_upload_went_leads_to_what_was_wrong(adam, backup, principal, work):
+    sent, line = harmed(adam, backup, "broken")
+    with access.enter(principal, why="test"):
+        row = Backup.objects.create(
+            project_id=principal.project_id, policy="full", policy_version=1, origin="uploaded", size=1,
+            file=f"acme-upload-{uuid.uuid4()}.ndjson.gz", signer=backup.signer,
+        )  # fmt: skip
+    row.sha256, row.size = backups.storage.store(row.file, io.BytesIO(sent))
+    with access.enter(principal, why="test"):
+        row.save()
+    there = f"/backups/{row.id}/restore/"
+    plan = post(adam, there, step="plan")["Location"].partition("plan=")[2]
+    work()
+    answer = adam.get(f"{there}?plan={plan}", headers=HTMX)
+    assert answer["HX-Redirect"] == f"/operations/{plan}/"
+    assert adam.get(f"{there}?plan={plan}")["Location"] == f"/operations/{plan}/"
+    page = adam.get(f"/operations/{plan}/")
+    assert f"It failed: broken bundle, line {line}: " in words(page)
+    assert f"/backups/{row.id}/" not in page.text
+    assert adam.get(there).status_code == 404
+    assert adam.get(f"{there}?plan={uuid.uuid4()}").status_code == 404
+
+
+def test_a_restore_offers_no_way_back_that_is_none(adam, backup, work, principal, store):
+    store("acme:main", "The otter swims at night.")
+    there = f"/backups/{backup.id}/restore/"
+    done = post(adam, there, step="apply", confirm="acme", plan=planned(adam, there, work))
+    work()
+    page = adam.get(done["Location"])
+    with access.enter(principal, why="test"):
+        saved = Backup.objects.get(origin="safety").id
+    assert f'href="/backups/{saved}/"' in page.text
+    assert "restoring that backup takes nothing away again" in words(page)
+    assert "way back" not in words(page)
 
 
 PATHS = ["", "verify/", "drill/", "protect/", "delete/", "restore/"]
@@ -305,7 +383,9 @@ def test_a_plan_is_run_once_and_its_report_is_in_words(adam, backup, work, count
 def test_an_upload_that_does_not_fit_is_told(project, store, backup, count, more):
     both = a_person("beth", project, keys.ensure_project("elsewhere"), role="admin")
     with backups.storage.open_file(backup.file) as file:
-        sent = SimpleUploadedFile("b.ndjson.gz", file.read() + bytes(more))
+        head, body = file.read(10), file.read()
+    head = head[:3] + bytes([head[3] | 0x10]) + head[4:]  # a comment, which makes the file large and leaves it sound
+    sent = SimpleUploadedFile("b.ndjson.gz", head + b"x" * more + b"\0" + body)
     client = logged_in(both)
     (there,) = re.findall(r'action="(/backups/upload/[^"]*)"', client.get("/backups/?project=acme").text)
     client.get("/memories/?project=elsewhere")

@@ -53,6 +53,7 @@ ASKED = {
     "merge": "target preview",
     "agents": "cursor",
     "audit": "kind before why about restores",
+    "installation": "",
     "connect": "namespace",
     "consolidation": "cursor",
     "run": "page",

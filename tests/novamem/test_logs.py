@@ -5,10 +5,13 @@ import sys
 
 import httpx2
 import pytest
+import structlog
 from django.contrib.auth import get_user_model
 from django.db import IntegrityError
+from structlog.testing import capture_logs
 
 from memories.access import keys
+from novamem.celery import narrow_context
 from novamem.logs import logging_config, traceback_of
 from tests.conftest import web_server
 
@@ -71,3 +74,51 @@ def test_no_word_of_a_request_is_logged(committed, web_environment, tmp_path):
     assert "GET /api/v1/claims?subject&predicate" in told
     assert f"DELETE /api/v1/fragments/{stored['id']}" in told
     assert "penicillin" not in told
+
+
+@pytest.fixture
+def lines():
+    """The lines that are logged meanwhile."""
+    with capture_logs(processors=[structlog.contextvars.merge_contextvars]) as found:
+        yield found
+
+
+def test_a_request_is_one_line_and_its_answer_says_the_id(client, db, lines):
+    answer = client.get("/healthz")
+    (line,) = [line for line in lines if line["log_level"] != "debug"]
+    assert (line["event"], line["request"], line["code"]) == ("request_finished", "GET /healthz", 200)
+    assert answer["X-Request-ID"] == line["request_id"]
+
+
+@pytest.mark.parametrize(
+    ("behind", "given", "is_taken"),
+    [(True, "0123456789abcdef", True), (True, "penicillin for all", False), (False, "0123456789abcdef", False)],
+)
+def test_the_proxy_in_front_gives_the_id(client, db, settings, behind, given, is_taken):
+    settings.BEHIND_TLS = behind
+    answer = client.get("/healthz", headers={"x-request-id": given})
+    assert (answer["X-Request-ID"] == given) is is_taken
+
+
+def test_a_slow_request_is_told_with_its_stages(alice, store, settings, lines):
+    store("acme:main", "Allergic to penicillin.")
+    body = {"namespace": "acme:main", "query": "penicillin"}
+    alice.client.post("/api/v1/search", body, format="json")
+    assert not [line for line in lines if line["event"] == "slow_request"]
+    settings.SLOW_REQUEST_MS = 1
+    alice.client.post("/api/v1/search", body, format="json")
+    (line,) = [line for line in lines if line["event"] == "slow_request"]
+    assert (line["request"], line["code"], line["log_level"]) == ("POST /api/v1/search", 200, "warning")
+    assert line["statements"] > 0
+    assert {"embedding", "ranking"} <= line["stages"].keys() or line["stages"]
+    assert "penicillin" not in str(lines)
+    settings.SLOW_REQUEST_MS = 0
+    lines.clear()
+    alice.client.post("/api/v1/search", body, format="json")
+    assert not [line for line in lines if line["event"] == "slow_request"]
+
+
+def test_a_message_carries_the_requests_id_and_nobodys_address():
+    context = {"request_id": "1", "ip": "10.0.0.1", "user_id": 7, "parent_task_id": "2"}
+    narrow_context(context=context)
+    assert context == {"request_id": "1", "parent_task_id": "2"}

@@ -70,7 +70,7 @@ def test_says_that_another_version_was_here(migrated: Logins) -> None:
         connection.execute(
             "INSERT INTO django_migrations (app, name, applied) VALUES ('memories', '9999_of_tomorrow', now())"
         )
-    with pytest.raises(NotPrepared, match=r"memories\.9999_of_tomorrow.\n[\s\S]*To begin afresh"):
+    with pytest.raises(NotPrepared, match=r"had memories\.9999_of_tomorrow\. Start that release or a newer one"):
         readiness.check_known(migrated)
 
 
@@ -81,7 +81,7 @@ def test_says_that_a_migration_was_another_one(migrated: Logins) -> None:
         state = json.loads(row[0])
         state["files"]["memories.0001_tables"] = "of yesterday"
         connection.execute(f"COMMENT ON TABLE django_migrations IS '{json.dumps(state)}'".encode())
-    with pytest.raises(NotPrepared, match=r"memories\.0001_tables[^$]*begin afresh"):
+    with pytest.raises(NotPrepared, match=r"had memories\.0001_tables\. .*script/manage export"):
         readiness.bring_up(migrated)
 
 

@@ -8,6 +8,8 @@ import signal
 import socket
 import subprocess
 import sys
+import time
+import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,8 +17,11 @@ from typing import Any
 import psutil
 import psycopg
 import pytest
+import structlog
+from kombu import Connection
 
-from novamem import database, env, readiness
+from novamem import broker, database, dumps, env, readiness
+from novamem.celery import app as celery
 from novamem.database import Logins
 from novamem.embedded import running
 from tests.novamem.conftest import LOCAL, ended, free_port, get, until
@@ -106,6 +111,10 @@ def test_web_serves_until_sigterm(processes: str, manage: Manage, current: Login
     assert until(lambda: get(f"http://{LOCAL}:{port}/healthz"), web) == {"status": "ok"}
     parts = get(f"http://{LOCAL}:{port}/readyz")["parts"]
     assert (parts["database"], parts["migrations"]) == ({"state": "ok"}, {"state": "ok"})
+    with urllib.request.urlopen(f"http://{LOCAL}:{port}/metrics") as answer:
+        told = answer.read().decode()
+    for metric in ("novamem_operations{", "novamem_table_bytes{", "novamem_pool_connections ", "django_http_requests"):
+        assert f"\n{metric}" in told
     family = psutil.Process(web.pid).children(recursive=True)
     web.send_signal(signal.SIGTERM)
     assert ended(web)[0] == 0
@@ -126,6 +135,35 @@ def test_worker_and_scheduler_together_make_the_heart_beat(manage: Manage, curre
         process.send_signal(signal.SIGTERM)
     assert [ended(process)[0] for process in (worker, scheduler)] == [0, 0]
     assert holders(current) == 0
+
+
+def test_all_log_json_and_a_task_has_the_id_of_the_request(manage: Manage, current: Logins) -> None:
+    settings = {"DATABASE_URL": current.app, "LOG_FORMAT": "json", "LOG_LEVEL": "DEBUG"}
+    port = free_port()
+    programs = [manage(*words, **settings) for words in (["web", "--port", str(port)], ["worker"], ["scheduler"])]
+    until(lambda: get(f"http://{LOCAL}:{port}/healthz"), programs[0])
+    queue = Connection(transport=broker.TRANSPORT, transport_options=broker.transport_options(current.app))
+    with structlog.contextvars.bound_contextvars(request_id="0f0f0f0f", ip="10.0.0.1"), queue:
+        celery.send_task("memories.tasks.heartbeat", connection=queue)
+
+    def is_done() -> Any:
+        with psycopg.connect(current.owner) as connection:
+            return connection.execute("SELECT 1 FROM memories_heartbeat").fetchone()
+
+    until(is_done, programs[1])
+    time.sleep(3)  # the message's turn
+    for process in programs:
+        process.send_signal(signal.SIGTERM)
+    told = [process.communicate(timeout=60) for process in programs]
+    assert "".join(output for output, _ in told).strip() in ("", "worker: Warm shutdown (MainProcess)")
+    plain = [line for _, lines in told for line in lines.splitlines() if not line.startswith("{")]
+    assert plain == []
+    web, worker, scheduler = ([json.loads(line) for line in lines.splitlines()] for _, lines in told)
+    assert [line for line in web if line["event"] == "request_finished"]
+    ours = [line for line in worker if line.get("request_id") == "0f0f0f0f"]
+    assert {line["event"] for line in ours} >= {"task_started", "task_succeeded"}
+    assert "10.0.0.1" not in told[1][1]
+    assert scheduler
 
 
 def test_a_second_scheduler_takes_over_when_the_first_is_killed(manage: Manage, current: Logins) -> None:
@@ -266,6 +304,67 @@ def test_upgrade_brings_a_database_up_and_then_does_nothing(manage: Manage, bare
         assert out == f"The database is that of release {env.VERSION}: nothing to do.\n"
     with psycopg.connect(made.owner) as connection:  # secrets are made by `firstrun`, not printed into a log of deploys
         assert connection.execute("SELECT count(*) FROM auth_user").fetchone() == (0,)
+
+
+def manage_py(logins: Logins, *words: str) -> "subprocess.CompletedProcess[str]":
+    """Any command as `script/manage` runs it."""
+    command = [sys.executable, "-P", "-m", "novamem.embedded", "--migrate", "new", sys.executable, "manage.py", *words]
+    given = {"DATABASE_URL": logins.app, "DATABASE_OWNER_URL": logins.owner, "PYTHONPATH": str(env.ROOT)}
+    return subprocess.run(
+        command, env={**os.environ, **given}, cwd=env.ROOT, capture_output=True, text=True, timeout=300, check=False
+    )
+
+
+@pytest.mark.parametrize("words", [("stats",), ("export", "x", "--project", "p"), ("audit", "verify")])
+def test_no_command_works_on_a_newer_database(words: tuple[str, ...], tomorrow: Logins) -> None:
+    done = manage_py(tomorrow, *words)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert f"The database is of another release, which had {TOMORROW}" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_commands_that_ask_for_no_rows_do(tomorrow: Logins) -> None:
+    assert manage_py(tomorrow, "config", "show", "--json").returncode == 0
+    assert manage_py(tomorrow, "stats", "--help").returncode == 0
+
+
+def test_an_upgrade_dumps_what_was_there(manage: Manage, current: Logins, tmp_path: Path) -> None:
+    name = "memories.0028_readings_and_a_horizon"
+    with psycopg.connect(current.owner, autocommit=True) as connection:
+        connection.execute("CREATE TABLE of_before AS SELECT 7 AS seven")
+    made = database.prepare_database(current, "dumped", template="current")
+    back = [sys.executable, "manage.py", "migrate", "memories", "0026", "--database", "owner"]
+    given = {**os.environ, "DATABASE_URL": made.app, "DATABASE_OWNER_URL": made.owner}
+    subprocess.run(back, env=given, cwd=env.ROOT, check=True, capture_output=True)
+    both = {"DATABASE_URL": made.app, "DATABASE_OWNER_URL": made.owner}
+    code, _, err = ended(manage("upgrade", **both, PATH=""))
+    (path,) = (tmp_path / "dumps").iterdir()
+    assert code == 0
+    assert f"the database as it was: {path}" in err
+    assert path.stat().st_mode & 0o077 == 0
+    empty = database.prepare_database(current, "restored")
+    dumps.restore(empty.owner, path)
+    with psycopg.connect(empty.owner) as connection:
+        assert connection.execute("SELECT seven FROM of_before").fetchone() == (7,)
+    assert json.loads(ended(manage("upgrade", "--check", "--json", DATABASE_URL=empty.app))[1])["pending"] == [name]
+    code, _, _ = ended(manage("upgrade", "--no-dump", DATABASE_URL=empty.app, DATABASE_OWNER_URL=empty.owner))
+    assert code == 0
+    assert len(list((tmp_path / "dumps").iterdir())) == 1
+
+
+def test_without_a_dump_the_tables_stay_as_they_are(manage: Manage, current: Logins, tmp_path: Path) -> None:
+    made = database.prepare_database(current, "undumped", template="current")
+    given = {**os.environ, "DATABASE_URL": made.app, "DATABASE_OWNER_URL": made.owner}
+    back = [sys.executable, "manage.py", "migrate", "memories", "0026", "--database", "owner"]
+    subprocess.run(back, env=given, cwd=env.ROOT, check=True, capture_output=True)
+    (tmp_path / "dumps").write_text("no folder")
+    code, _, err = ended(manage("upgrade", DATABASE_URL=made.app, DATABASE_OWNER_URL=made.owner))
+    assert code == 1
+    assert "could not be dumped before its tables change" in err
+    assert "script/manage upgrade --no-dump" in err
+    code, out, _ = ended(manage("upgrade", "--check", DATABASE_URL=made.app))
+    assert code == 1
+    assert "0028" in out
 
 
 def test_upgrade_refuses_a_newer_database(manage: Manage, tomorrow: Logins) -> None:

@@ -90,7 +90,8 @@ class BundleReader:
     def _check_version(self, record: Mapping[str, Any], *, allow_version: bool) -> None:
         if "schemaVersion" not in record or "format" not in record:
             raise BrokenBundle(1, "this is no bundle")
-        if record["schemaVersion"] not in READ and not allow_version:
+        self.is_known = record["schemaVersion"] in READ
+        if not self.is_known and not allow_version:
             raise UnknownVersion(1, f"schema version {str(record['schemaVersion'])[:20]} is not known here")
 
     def _check_names(self) -> None:

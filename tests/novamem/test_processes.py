@@ -1,0 +1,34 @@
+"""The logs of the server's programs, which stay small while these run."""
+
+import sys
+import time
+
+import pytest
+
+from novamem.processes import Child, stop
+
+MOST = 2_000
+TALK = "import time\nwhile True: print('x' * 99, flush=True); time.sleep(0.002)"
+
+
+@pytest.fixture
+def talker(tmp_path):
+    """A program that writes without end."""
+    child = Child("talker", [sys.executable, "-c", TALK], environment={}, logs=tmp_path, most=MOST)
+    child.start()
+    yield child
+    stop([child], hurried=lambda: True)
+
+
+def test_a_full_log_is_put_aside_while_the_program_runs(talker, tmp_path):
+    former, end = tmp_path / "talker.log.1", time.monotonic() + 30
+    while not former.exists():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+        talker.tend()
+    assert former.stat().st_size > MOST
+    assert former.stat().st_mode & 0o077 == 0
+    time.sleep(0.05)
+    words = talker.log.read_text()
+    assert words.replace("x", "").strip() == ""  # it goes on at the beginning: no hole before it
+    assert talker.exit_code is None
