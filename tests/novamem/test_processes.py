@@ -17,7 +17,7 @@ def talker(tmp_path):
     child = Child("talker", [sys.executable, "-c", TALK], environment={}, logs=tmp_path, most=MOST)
     child.start()
     yield child
-    stop([child], hurried=lambda: True)
+    stop([child], hurried=lambda: False)
 
 
 def test_a_full_log_is_put_aside_while_the_program_runs(talker, tmp_path):
