@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -58,7 +57,8 @@ def test_names_are_given_once():
     assert len({panel["id"] for panel in DASHBOARD["panels"]}) == len(DASHBOARD["panels"])
 
 
-@pytest.mark.skipif(shutil.which("promtool") is None, reason="no promtool here")
+@pytest.mark.long
+@pytest.mark.promtool
 @pytest.mark.parametrize("path", [MONITORING / "alerts.yaml"], ids=lambda path: Path(path).name)
 def test_promtool_takes_the_rules(path):
     done = subprocess.run(["promtool", "check", "rules", str(path)], capture_output=True, text=True, check=False)
