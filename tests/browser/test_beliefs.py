@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 from conflicts.public import ClaimDraft
 from memories import access, ingest
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 THERE = "/beliefs/user/lives_in/"
 TODAY = timezone.now().date()
 

@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from memories.models import Membership
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 HERON, OTTER, BOAT = (
     "The heron nests behind the old mill.",

@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 from memories import access
 from memories.models import Membership, Namespace, Proposal
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 
 @pytest.fixture

@@ -171,6 +171,7 @@ def cross_encoder(tmp_path_factory):
     return str(folder)
 
 
+@pytest.mark.long
 def test_a_cross_encoder_in_a_folder(cross_encoder, settings):
     settings.RERANKER, settings.RERANKER_TIMEOUT = cross_encoder, 300.0
     query, texts = "where the heron nest ?", ["the heron .", "the ferry .", "nest heron ?"]
