@@ -333,7 +333,7 @@ def test_an_upgrade_dumps_what_was_there(manage: Manage, current: Logins, tmp_pa
     with psycopg.connect(current.owner, autocommit=True) as connection:
         connection.execute("CREATE TABLE of_before AS SELECT 7 AS seven")
     made = database.prepare_database(current, "dumped", template="current")
-    back = [sys.executable, "manage.py", "migrate", "memories", "0026", "--database", "owner"]
+    back = [sys.executable, "manage.py", "migrate", "memories", "0027", "--database", "owner"]
     given = {**os.environ, "DATABASE_URL": made.app, "DATABASE_OWNER_URL": made.owner}
     subprocess.run(back, env=given, cwd=env.ROOT, check=True, capture_output=True)
     both = {"DATABASE_URL": made.app, "DATABASE_OWNER_URL": made.owner}
@@ -355,7 +355,7 @@ def test_an_upgrade_dumps_what_was_there(manage: Manage, current: Logins, tmp_pa
 def test_without_a_dump_the_tables_stay_as_they_are(manage: Manage, current: Logins, tmp_path: Path) -> None:
     made = database.prepare_database(current, "undumped", template="current")
     given = {**os.environ, "DATABASE_URL": made.app, "DATABASE_OWNER_URL": made.owner}
-    back = [sys.executable, "manage.py", "migrate", "memories", "0026", "--database", "owner"]
+    back = [sys.executable, "manage.py", "migrate", "memories", "0027", "--database", "owner"]
     subprocess.run(back, env=given, cwd=env.ROOT, check=True, capture_output=True)
     (tmp_path / "dumps").write_text("no folder")
     code, _, err = ended(manage("upgrade", DATABASE_URL=made.app, DATABASE_OWNER_URL=made.owner))
