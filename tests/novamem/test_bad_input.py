@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -86,17 +87,30 @@ def test_a_file_in_the_place_of_the_data_directory(program: str, start: Start, t
     assert f"{tmp_path / 'var'}: File exists. NOVAMEM_DATA_DIR has to be a folder" in line(start(program))
 
 
-@pytest.fixture
-def full(tmp_path: Path) -> Iterator[Path]:
-    """A folder on a disk of its own that is full."""
-    folder = tmp_path / "full"
+@contextmanager
+def disk(folder: Path, options: str) -> Iterator[Path]:
+    """A disk of its own at this place."""
     folder.mkdir()
-    words = ["mount", "-t", "tmpfs", "-o", "size=64k,nr_inodes=2", "tmpfs", str(folder)]
+    words = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)]
     if shutil.which("mount") is None or subprocess.run(words, capture_output=True, check=False).returncode:
         pytest.skip("no disk can be mounted here")
-    (folder / "filling").touch()
     yield folder
     subprocess.run(["umount", str(folder)], check=True)
+
+
+@pytest.fixture
+def full(tmp_path: Path) -> Iterator[Path]:
+    """A folder on a disk that is full."""
+    with disk(tmp_path / "full", "size=64k,nr_inodes=2") as folder:
+        (folder / "filling").touch()
+        yield folder
+
+
+@pytest.fixture
+def read_only(tmp_path: Path) -> Iterator[Path]:
+    """A folder in which nobody may write, root neither."""
+    with disk(tmp_path / "shut", "ro,size=64k") as folder:
+        yield folder
 
 
 @ALONE
@@ -106,11 +120,9 @@ def test_no_room(program: str, start: Start, full: Path) -> None:
     assert "No space left on device. Make room there, or let NOVAMEM_DATA_DIR name a folder on another disk." in said
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
 @ALONE
-def test_a_folder_of_somebody_else(program: str, start: Start, tmp_path: Path) -> None:
-    (tmp_path / "var").mkdir(mode=0o500)
-    assert "NOVAMEM_DATA_DIR has to be a folder that the user" in line(start(program))
+def test_a_read_only_disk(program: str, start: Start, read_only: Path) -> None:
+    assert "NOVAMEM_DATA_DIR has to be a folder that the user" in line(start(program, NOVAMEM_DATA_DIR=str(read_only)))
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
