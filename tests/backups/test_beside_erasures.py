@@ -7,6 +7,8 @@ from memories import access, upkeep
 from memories.models import Fragment, Namespace
 from memories.models.enums import CopyReason, EvictionReason
 
+pytestmark = pytest.mark.long
+
 SAID = "The vault code is kept by Mrs Smith."
 
 

@@ -9,6 +9,8 @@ from memories.models import Fragment, Origin
 from memories.models.enums import CopyReason, EvictionReason
 from tests.backups.conftest import forged, live
 
+pytestmark = pytest.mark.long
+
 MAIN, SIDE = "acme:main", "acme:side"
 TEXTS = [f"The heron nests by the {place}." for place in ("mill", "weir", "pond", "lock", "quay")]
 

@@ -14,7 +14,7 @@ from memories import access, ingest
 from memories.access import principal_of_member, system_principal
 from memories.models import Fragment, Membership
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 MANY = 21
 
 

@@ -16,6 +16,8 @@ from langgraph.store.memory import InMemoryStore
 sys.path.append(str(Path(__file__).resolve().parents[2] / "clients"))
 from novamem_langgraph import NovaMemStore  # the folder has to be known first
 
+pytestmark = pytest.mark.long
+
 ADA, BEA = ("users", "ada"), ("users", "bea")
 TEA = {"text": "Ada drinks tea.", "score": 3, "kind": "drink"}
 

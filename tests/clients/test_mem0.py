@@ -6,6 +6,8 @@ import httpx
 import pytest
 from django.core.management import call_command
 
+pytestmark = pytest.mark.long
+
 HERON = "My heron nests behind the old mill."
 
 

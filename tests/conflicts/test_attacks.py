@@ -18,6 +18,8 @@ from script.benches._attacks import ATTACKS, Attack, Family
 from script.benches._updates import UPDATES, Update
 from script.benches._worlds import Replayed, Send, Served, Settled
 
+pytestmark = pytest.mark.long
+
 ENOUGH = 0.9
 RACE = "race"
 
