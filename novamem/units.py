@@ -163,9 +163,10 @@ def _celery(*words: str) -> int:
     """Return the exit code of Celery's command line."""
     from celery.bin.celery import celery
 
-    from novamem.celery import set_logging_up
+    from novamem.celery import app, set_logging_up
 
     set_logging_up()  # before Celery, which warns while it starts
+    app.Beat = app.subclass_with_self("novamem.beat:PromptBeat")
     try:
         celery.main(args=["-q", "-A", "novamem", *words], prog_name="celery")
     except SystemExit as end:

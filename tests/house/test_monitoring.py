@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from django_prometheus.middleware import Metrics
 from prometheus_client import REGISTRY
 
 from memories import readings
@@ -27,6 +28,7 @@ OF_PROMETHEUS = {"up"}
 def known():
     """Every name under which /metrics may tell a sample."""
     assert metrics  # whose counters are made when it is imported
+    Metrics.get_instance()  # Django's are made with the first request
     found = set(REGISTRY._names_to_collectors)
     return found | {f"novamem_{name}{'_total' if name in readings.COUNTERS else ''}" for name in readings.NAMES}
 
