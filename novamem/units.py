@@ -30,6 +30,7 @@ from novamem.progress import disk_trouble, say
 
 COUNTS = "PROMETHEUS_MULTIPROC_DIR"
 ALONE = ["--without-heartbeat", "--without-gossip", "--without-mingle"]  # our own heartbeat is a task and a row
+LOST = 3.0  # seconds for an end by a signal
 PULSE = 5.0  # seconds between looks at the scheduler's lock
 
 
@@ -38,8 +39,7 @@ def main(words: list[str] | None = None) -> int:
     given = _parser().parse_args(take_options(["manage.py", *(sys.argv[1:] if words is None else words)])[1:])
     os.umask(0o077)  # what it writes is nobody else's to read
     os.environ[database.OWNER] = ""  # also what `.env` names
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, _end)
+    _take_signals()
     try:
         settings = env.load()
         if not settings.DATABASE_URL:
@@ -77,8 +77,18 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _take_signals() -> None:
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _end)
+    signal.signal(signal.SIGALRM, lambda _, __: os._exit(0))
+
+
 def _end(_: int, __: FrameType | None) -> None:
-    """The end by a signal, before and after what runs here takes it for its own."""
+    """The end by a signal, before and after what runs here takes it for its own.
+
+    What a signal raises is lost where it comes in the middle of a callback: then the alarm ends the process.
+    """
+    signal.setitimer(signal.ITIMER_REAL, LOST)
     sys.exit(0)
 
 

@@ -166,6 +166,28 @@ def test_all_log_json_and_a_task_has_the_id_of_the_request(manage: Manage, curre
     assert scheduler
 
 
+# What is raised in a callback is only told on stderr; so a signal that came there ended nothing.
+LOST = """
+import os, signal, time
+from novamem import units
+units._take_signals()
+class Last:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGTERM)
+        for _ in range(1000): pass
+Last()
+time.sleep(60)
+"""
+
+
+def test_a_signal_in_the_middle_of_a_callback_is_not_lost() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", LOST], cwd=env.ROOT, capture_output=True, text=True, timeout=30, check=False
+    )
+    assert done.returncode == 0
+    assert "Exception ignored" in done.stderr
+
+
 def test_a_second_scheduler_takes_over_when_the_first_is_killed(manage: Manage, current: Logins) -> None:
     first = manage("scheduler", DATABASE_URL=current.app)
     until(lambda: holders(current), first)
