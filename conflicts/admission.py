@@ -192,7 +192,8 @@ def _evaluate(
 ) -> tuple[Evaluation, list[Assessment]]:
     claims = sum(len(n.claims) + sum(statement.retracts for statement in n.statements) for n in newcomers)
     evaluation = _evaluation(newcomers, claims=claims, now=now, states=states)
-    claimed = None if states is None else {namespace_id for namespace_id, state in states.items() if state.is_claimed}
+    # As the names: what was read before the namespaces were locked does not count.
+    claimed = None if claims or states is None else {place for place, state in states.items() if state.is_claimed}
     texts, beside = [n.fragment for n in newcomers], [n.claims for n in newcomers]
     found = read_statements(texts, evaluation.namings, beside=beside, claimed=claimed, now=now)
     changes = 0 if returning else sum(shadow.changes for shadow in found)

@@ -272,7 +272,7 @@ def read(text: str) -> list[Passage]:
     return list(_read_again(text) if len(text) <= OFTEN_READ else passages(text))
 
 
-@lru_cache(maxsize=2048)
+@lru_cache(maxsize=512)
 def _read_again(text: str) -> tuple[Passage, ...]:
     return tuple(passages(text))
 

@@ -59,7 +59,8 @@ def main() -> None:
     dumps.dump(owner, folder / "database.dump")
     (folder / "database.dump").chmod(0o644)
     for part in ("keys", "audit"):
-        shutil.copytree(Path(settings.DATA_DIR) / part, folder / "data" / part, dirs_exist_ok=True)
+        locks = shutil.ignore_patterns("*.lock")
+        shutil.copytree(Path(settings.DATA_DIR) / part, folder / "data" / part, ignore=locks, dirs_exist_ok=True)
     with psycopg.connect(owner) as connection:
         (folder / "facts.json").write_text(json.dumps(facts_of(connection), indent=1) + "\n")
     print(f"{folder} holds {sum(path.stat().st_size for path in folder.rglob('*')):,} bytes")

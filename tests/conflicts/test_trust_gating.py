@@ -3,10 +3,14 @@
 All of it departs in one thing: authority, which is fixed when written, decides instead of trust.
 """
 
+from dataclasses import replace
+
 import pytest
 
 from conflicts.models import PendingConflict
+from conflicts.namespace_state import states_of
 from memories import access
+from memories.ingest import pipeline
 from memories.models import Fragment
 
 URL = "/api/v1/fragments"
@@ -248,3 +252,17 @@ class TestPrompt2:
         told = store_claim("", claim=None, by=bob, source="tool_output", content="Budgets are planned in spring.")
         assert (told["status"], told["pending_conflicts"]) == ("active", [])
         assert count(PendingConflict) == 0
+
+
+def test_a_text_with_a_claim_is_heard_after_the_lock_whatever_stood_before(store_claim, bob, monkeypatch):
+    """Somebody may have claimed something between the look at the namespace and its lock."""
+
+    def before_that(*given):
+        return {name: replace(state, is_claimed=False) for name, state in states_of(*given).items()}
+
+    store_claim("$750")
+    monkeypatch.setattr(pipeline, "states_of", before_that)
+    other = {"subject": "project", "predicate": "city"}
+    text = "The user's new budget comes to $900."
+    answer = store_claim("Porto", by=bob, source="inference", claim=other, content=text)
+    assert answer["status"] == "quarantined"
