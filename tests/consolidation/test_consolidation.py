@@ -1,5 +1,7 @@
 """One call keeps the whole memory in order."""
 
+import datetime
+
 import pytest
 from django.utils import timezone
 
@@ -9,6 +11,8 @@ from memories import access
 from memories.models import Claim, Fragment, Link
 from tests.consolidation.conftest import DAY, beside, unit
 from tests.governed import Judge
+
+EPOCH = datetime.datetime(2026, 3, 1, 9, tzinfo=datetime.UTC)
 
 
 def test_on_an_empty_namespace_there_is_nothing_to_do(run, digest):
@@ -218,6 +222,61 @@ def test_a_stale_cluster_becomes_a_digest(run, remember, link, now_of, principal
     assert of == {(made.id, row.id) for row in rows}
     assert {(now_of(row).status, now_of(row).archived_reason) for row in rows} == {("archived", "digested")}
     assert all(part in made.content for part in ("nests", "feeds"))
+
+
+@pytest.fixture
+def talk(remember):
+    """So many turns of a conversation, forty days old, of two hundred characters each."""
+
+    def say(count, name="walk", **more):
+        return [
+            remember(
+                f"Ann: Heron {n} of {name} nests at weir {n}. " + "It was good and fine and so on for all of us." * 3,
+                vector=unit(*[0] * n, 1),
+                conversation_id=name,
+                sequence=n,
+                event_at=EPOCH + n * DAY,
+                **{"age": 40, "read": 1} | more,
+            )
+            for n in range(count)
+        ]
+
+    return say
+
+
+def test_a_conversation_is_told_in_digests_that_stand_in_it(run, talk, now_of, principal):
+    rows = talk(11)
+    report = run().report
+    assert report["compressed"] == {"clusters": 1, "source_memories": 11}
+    assert {now_of(row).archived_reason for row in rows} == {"digested"}
+    with access.enter(principal, why="test"):
+        first, second = Fragment.objects.filter(source_type="digest").order_by("sequence")
+    assert [*first.parents, *second.parents] == [row.id for row in rows]
+    assert (first.conversation_id, first.sequence, first.event_at) == ("walk", 0, EPOCH)
+    assert (second.sequence, second.event_at) == (5, EPOCH + 5 * DAY)
+    assert "Heron 0 of walk nests at weir 0." in first.content
+    assert "Heron 10 of walk nests at weir 10." in second.content
+    assert len(first.content) < 0.6 * sum(len(row.content) for row in rows[:5])
+
+
+def test_what_waits_for_its_digest_does_not_fade_meanwhile(run, talk, now_of):
+    old = {"age": 90, "read": None, "importance": 0.2}
+    rows = [row for number in range(6) for row in talk(3, f"walk {number}", **old)]
+    now = timezone.now()
+    report = run(now=now, confirm=True).report
+    assert (report["compressed"]["clusters"], report["deferred"], report["archived"]) == (5, {"clusters": 1}, 0)
+    assert sorted(now_of(row).status for row in rows) == ["active"] * 3 + ["archived"] * 15
+    assert {now_of(row).tier for row in rows if now_of(row).status == "active"} == {"hot"}
+    assert run(now=now + DAY / 24, confirm=True).report["compressed"] == {"clusters": 1, "source_memories": 3}
+
+
+def test_a_digest_is_not_archived_for_its_age(run, talk, principal):
+    talk(3)
+    run()
+    report = run(now=timezone.now() + 400 * DAY, confirm=True).report
+    with access.enter(principal, why="test"):
+        made = Fragment.objects.get(source_type="digest")
+    assert (report["archived"], made.status, made.tier) == (0, "active", "cold")
 
 
 def test_a_cluster_with_a_recent_member_is_left(run, remember, link, digest):

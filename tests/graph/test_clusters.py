@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from memories import access, upkeep
 from memories.models import Cluster, ClusterLabel, ClusterMember
 from memories.upkeep.graph import refresh
-from memories.upkeep.graph.components import groups
+from memories.upkeep.graph.communities import Likeness, communities
 from tests.graph.conftest import at
 from tests.properties.ground import examples, undone
 
@@ -167,22 +167,45 @@ def test_a_large_namespace_waits_for_its_clusters(alice, plant, principal, conne
     assert [row["size"] for row in clusters(alice)] == [4]
 
 
-edges = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=15)
+edges = st.lists(
+    st.builds(Likeness, st.integers(0, 9), st.integers(0, 9), st.sampled_from([0.7, 0.8, 0.9, 1.0])), max_size=15
+)
+
+
+def ends(pairs):
+    return {end for pair in pairs for end in (pair.one, pair.other)}
 
 
 @given(edges)
-def test_groups_are_the_connected_components(joined):
-    found = groups(joined)
-    members = [one for group in found for one in group]
-    assert sorted(members) == sorted({end for pair in joined for end in pair})
+def test_small_communities_are_the_connected_components(joined):
+    found = communities(joined)
+    assert sorted(one for group in found for one in group) == sorted(ends(joined))
     place = {one: number for number, group in enumerate(found) for one in group}
-    assert all(place[one] == place[other] for one, other in joined)
+    assert all(place[pair.one] == place[pair.other] for pair in joined)
     for group in found:  # nothing is together that no path joins
         reached, former = {group[0]}, set()
         while reached != former:
             former = reached
-            reached = reached | {end for pair in joined if set(pair) & reached for end in pair}
+            reached = reached | ends(pair for pair in joined if {pair.one, pair.other} & reached)
         assert reached == set(group)
+
+
+@given(edges, st.integers(1, 5))
+def test_no_community_is_larger_than_it_may_be_and_the_likest_are_together(joined, most):
+    found = communities(joined, most=most)
+    assert sorted(one for group in found for one in group) == sorted(ends(joined))
+    assert all(len(group) <= most for group in found)
+    apart = [pair for pair in joined if pair.one != pair.other]
+    best = max((pair.cosine for pair in apart), default=0)
+    if apart and most > 1:
+        place = {one: number for number, group in enumerate(found) for one in group}
+        assert any(place[pair.one] == place[pair.other] for pair in apart if pair.cosine == best)
+    assert communities(reversed(joined), most=most) == found
+
+
+def test_a_chain_of_neighbours_is_parted_where_it_is_weakest():
+    chain = [Likeness(n, n + 1, 0.7 if n % 3 == 2 else 0.9) for n in range(8)]
+    assert communities(chain, most=3) == [[0, 1, 2], [3, 4, 5], [6, 7, 8]]
 
 
 @pytest.mark.long

@@ -40,7 +40,8 @@ FADING = f"""
             max({LAST_USED}) AS used, max({STABILITY}) AS stability,
             max(f.importance) AS importance, bool_or({KEPT}) AS kept, max(f.type) AS type,
             max(f.tier) FILTER (WHERE y.loser IS NULL) AS tier, max(f.authority) AS authority,
-            bool_or({IS_BELIEVED} OR f.id = ANY (%(believed)s)) AS believed
+            bool_or({IS_BELIEVED} OR f.id = ANY (%(believed)s)) AS believed,
+            bool_or(f.category = 'digest') AS digest
         FROM memories_fragment f
         LEFT JOIN memories_access a ON a.project_id = f.project_id AND a.fragment_id = f.id
         LEFT JOIN yields y ON y.loser = f.id
@@ -50,7 +51,7 @@ FADING = f"""
     )
     SELECT s.id, s.relevance < %(cold)s AND s.tier <> 'cold' AND NOT s.believed,
         s.relevance < %(faded)s AND s.authority < {USERS_OWN} AND NOT s.believed AND (%(all)s OR (
-        s.type = 'episodic' AND s.importance < {PROTECTED}
+        s.type = 'episodic' AND s.importance < {PROTECTED} AND NOT s.digest
         AND NOT s.id = ANY (%(claiming)s) AND NOT EXISTS (
             SELECT FROM memories_claim c WHERE c.project_id = %(project)s AND c.fragment_id = s.id
                 AND (c.valid_until IS NULL OR c.valid_until > %(now)s))))
@@ -84,7 +85,7 @@ def _values(outlook: Outlook) -> dict[str, Any]:
         "namespace": outlook.namespace.id,
         "losers": list(outlook.merged),
         "keepers": list(outlook.merged.values()),
-        "gone": list(outlook.gone),
+        "gone": list(outlook.gone | outlook.waiting),
         "arrived": list(outlook.arrived),
         "claiming": [s.fragment for s in outlook.steps if s.phase == Phase.CONTRADICTIONS],
         "cold": COLD,

@@ -7,6 +7,7 @@ from contextlib import suppress
 from functools import partial
 from itertools import groupby
 from operator import itemgetter
+from typing import Any
 
 from django.db import connection
 
@@ -16,42 +17,74 @@ from memories import access, governance
 from memories.models import Fragment
 from memories.models.enums import SourceClass
 from memories.providers import embed
-from memories.upkeep.consolidation.digests import LEAST, MOST, DigestDraft, DigestPlace, store
-from memories.upkeep.consolidation.extracts import extract
+from memories.upkeep.consolidation.digests import (
+    LEAST,
+    MOST,
+    TOLD_IN_ORDER,
+    DigestDraft,
+    DigestPlace,
+    extracted,
+    store,
+)
 from memories.upkeep.consolidation.options import LLM
 from memories.upkeep.consolidation.plan_state import MOST_DIGESTS, Outlook
 from memories.upkeep.consolidation.steps import Phase, StepDraft
+from memories.upkeep.graph.communities import Likeness, communities
 from memories.upkeep.protections import INFERRED, IS_CHOSEN, USERS_OWN
 
+TOLD = 900  # characters of memories that one digest tells: five turns of a talk or so
 LINKED = """
-    SELECT l.fragment_id, l.other_id FROM memories_link l
+    SELECT l.fragment_id, l.other_id, l.similarity FROM memories_link l
     JOIN memories_fragment f ON f.project_id = l.project_id AND f.id = l.fragment_id
     JOIN memories_fragment o ON o.project_id = l.project_id AND o.id = l.other_id
-    WHERE l.project_id = %s AND l.kind IN ('similar', 'related') AND f.namespace_id = %s AND f.status = 'active'
-        AND o.namespace_id = f.namespace_id AND o.status = 'active' AND l.fragment_id <> l.other_id
+    WHERE l.project_id = %(project)s AND l.kind IN ('similar', 'related') AND f.namespace_id = %(namespace)s
+        AND f.status = 'active' AND o.namespace_id = f.namespace_id AND o.status = 'active'
+        AND l.fragment_id <> l.other_id
 """
-# Whether nobody changed it for so long, and whether it may go: what is kept on purpose, believed or chosen stays, and
-# what the user said in so many words, and what a digest of whoever asks for it would be weaker than.
+# Nobody changed it for so long; and it may go: what is kept on purpose, believed or chosen stays, and what the user
+# said in so many words, and what a digest of whoever asks for it would be weaker than.
+IS_STALE = "f.updated_at <= %(before)s AND f.category <> 'digest'"
+MAY_GO = f"""f.authority <= %(ceiling)s AND f.authority < %(users_own)s
+    AND NOT (f.is_pinned OR f.is_anchor) AND f.key = '' AND f.compression = 'full' AND NOT EXISTS (
+        SELECT FROM memories_claim c WHERE c.project_id = f.project_id AND c.fragment_id = f.id) AND NOT {IS_CHOSEN}"""
 MEMBERS = f"""
-    SELECT f.id, f.authority, f.updated_at <= %(before)s AND f.category <> 'digest',
-        f.authority <= %(ceiling)s AND f.authority < %(users_own)s
-        AND NOT (f.is_pinned OR f.is_anchor) AND f.key = '' AND f.compression = 'full' AND NOT EXISTS (
-            SELECT FROM memories_claim c WHERE c.project_id = f.project_id AND c.fragment_id = f.id) AND NOT {IS_CHOSEN}
-    FROM memories_fragment f WHERE f.project_id = %(project)s AND f.id = ANY (%(ids)s)
+    SELECT f.id, f.authority, {IS_STALE}, {MAY_GO}, length(f.content)
+    FROM memories_fragment f WHERE f.project_id = %(project)s AND f.id = ANY (%(ids)s) ORDER BY f.created_at, f.id
 """
+# What was said in a conversation by one authority, in the order in which it was said.
+TURNS = f"""
+    SELECT array_agg(t.id ORDER BY t.place), array_agg(t.length ORDER BY t.place) FROM (
+        SELECT f.id, f.conversation_id, f.authority, f.created_at, length(f.content) AS length,
+            row_number() OVER (ORDER BY f.sequence NULLS LAST, f.created_at, f.id) AS place
+        FROM memories_fragment f WHERE f.project_id = %(project)s AND f.namespace_id = %(namespace)s
+            AND f.status = 'active' AND f.conversation_id <> '' AND NOT f.id = ANY (%(ids)s) AND {IS_STALE} AND {MAY_GO}
+    ) AS t GROUP BY t.conversation_id, t.authority HAVING count(*) >= {LEAST}
+    ORDER BY min(t.created_at), t.conversation_id, t.authority
+"""
+Sized = list[tuple[uuid.UUID, int]]  # memories with the characters of their texts
 
 
 def plan(outlook: Outlook) -> None:
-    """A step for each memory that goes into a digest; at most five digests a run."""
-    clusters = sorted(_stale(outlook), key=lambda ids: (-len(ids), ids))
+    """A step for each memory that goes into a digest; at most five clusters a run. What one puts off does not fade."""
+    clusters = list(_stale(outlook))
     room = max(0, MOST_DIGESTS - outlook.used.get(Phase.DIGEST, 0))
     outlook.put_off("clusters", len(clusters) - room)
-    for number, ids in enumerate(clusters[:room]):
-        made = uuid.uuid5(outlook.namespace.id, f"{outlook.now.isoformat()} {' '.join(map(str, ids))}")
-        steps = [StepDraft(Phase.DIGEST, "digest", i, details={"cluster": number, "digest": str(made)}) for i in ids]
-        if len(outlook.wanted(steps)) == len(steps) and _take_cluster(outlook, steps):
-            outlook.gone |= set(ids)
-            outlook.changed |= set(ids)
+    for number, cluster in enumerate(clusters):
+        members = {one for one, _ in cluster}
+        steps = [step for part in _parts(cluster) for step in _steps(outlook, number, part)]
+        if len(outlook.wanted(steps)) < len(steps):
+            continue
+        if number < room and _take_cluster(outlook, steps):
+            outlook.gone |= members
+            outlook.changed |= members
+        else:
+            outlook.waiting |= members
+
+
+def _steps(outlook: Outlook, number: int, part: Sized) -> list[StepDraft]:
+    ids = [one for one, _ in part]
+    made = uuid.uuid5(outlook.namespace.id, f"{outlook.now.isoformat()} {' '.join(map(str, ids))}")
+    return [StepDraft(Phase.DIGEST, "digest", i, details={"cluster": number, "digest": str(made)}) for i in ids]
 
 
 def _take_cluster(outlook: Outlook, steps: Sequence[StepDraft]) -> bool:
@@ -63,46 +96,47 @@ def _take_cluster(outlook: Outlook, steps: Sequence[StepDraft]) -> bool:
     return False
 
 
-def _stale(outlook: Outlook) -> Iterable[list[uuid.UUID]]:
+def _stale(outlook: Outlook) -> Iterable[Sized]:
+    """Return what may go, by cluster: conversations from the oldest on, then communities from the largest on."""
+    values: dict[str, Any] = {
+        "project": outlook.project_id,
+        "namespace": outlook.namespace.id,
+        "before": outlook.now - datetime.timedelta(days=outlook.wish.compress_age_days),
+        "ceiling": SOURCE_RANK[SourceClass(outlook.principal.ceiling)],
+        "users_own": USERS_OWN,
+    }
     with access.enter(outlook.principal, why="plan"), connection.cursor() as cursor:
-        cursor.execute(LINKED, [outlook.project_id, outlook.namespace.id])
-        pairs = [(one, other) for one, other in cursor if not {one, other} & outlook.gone]
-        before = outlook.now - datetime.timedelta(days=outlook.wish.compress_age_days)
-        ids = sorted({side for pair in pairs for side in pair})
-        ranks = {"ceiling": SOURCE_RANK[SourceClass(outlook.principal.ceiling)], "users_own": USERS_OWN}
-        cursor.execute(MEMBERS, {"project": outlook.project_id, "ids": ids, "before": before, **ranks})
+        cursor.execute(TURNS, {**values, "ids": list(outlook.gone | outlook.changed)})
+        conversations: list[Sized] = [list(zip(ids, lengths, strict=True)) for ids, lengths in cursor]
+        told = {one for turns in conversations for one, _ in turns}
+        cursor.execute(LINKED, values)
+        pairs = [Likeness(*row) for row in cursor if not set(row[:2]) & (outlook.gone | told)]
+        cursor.execute(MEMBERS, {**values, "ids": sorted({side for pair in pairs for side in (pair.one, pair.other)})})
         known = {row[0]: row[1:] for row in cursor}
-    for component in components(pairs):
-        if all(known[i][1] and i not in outlook.changed for i in component):
-            yield from _equals([(known[i][0], i) for i in component if known[i][2]])
+    for turns in conversations:
+        yield from _evenly(turns, -(-len(turns) // MOST))
+    for community in sorted(communities(pairs, most=MOST), key=lambda ids: (-len(ids), ids)):
+        if all(known[i][1] and i not in outlook.changed for i in community):
+            members = set(community)
+            yield from _equals([(known[i][0], i, known[i][3]) for i in known if i in members and known[i][2]])
 
 
-def _equals(members: Sequence[tuple[int, uuid.UUID]]) -> Iterable[list[uuid.UUID]]:
+def _equals(members: Sequence[tuple[int, uuid.UUID, int]]) -> Iterable[Sized]:
     """Return those that go into one digest, by authority: its members are as strong as one another."""
-    for _, equals in groupby(sorted(members), key=itemgetter(0)):
-        may_go = [i for _, i in equals]
-        if LEAST <= len(may_go) <= MOST:
+    for _, equals in groupby(sorted(members, key=itemgetter(0)), key=itemgetter(0)):
+        may_go = [(one, length) for _, one, length in equals]
+        if len(may_go) >= LEAST:
             yield may_go
 
 
-def components(pairs: Iterable[tuple[uuid.UUID, uuid.UUID]]) -> list[list[uuid.UUID]]:
-    """Return the groups that are linked with one another, each sorted."""
-    above: dict[uuid.UUID, uuid.UUID] = {}
+def _parts(cluster: Sized) -> list[Sized]:
+    """Return a cluster by the digests that tell it, each of memories that follow one another."""
+    count = round(sum(length for _, length in cluster) / TOLD)
+    return _evenly(cluster, max(1, min(count, len(cluster) // LEAST)))
 
-    def root(one: uuid.UUID) -> uuid.UUID:
-        above.setdefault(one, one)
-        while above[one] != one:
-            above[one] = above[above[one]]
-            one = above[one]
-        return one
 
-    for one, other in pairs:
-        a, b = root(one), root(other)
-        above[max(a, b)] = min(a, b)
-    groups: dict[uuid.UUID, list[uuid.UUID]] = {}
-    for one in sorted(above):
-        groups.setdefault(root(one), []).append(one)
-    return list(groups.values())
+def _evenly(rows: Sized, count: int) -> list[Sized]:
+    return [rows[len(rows) * n // count : len(rows) * (n + 1) // count] for n in range(count)]
 
 
 def prepare(outlook: Outlook, steps: Sequence[StepDraft]) -> list[DigestDraft]:
@@ -110,7 +144,7 @@ def prepare(outlook: Outlook, steps: Sequence[StepDraft]) -> list[DigestDraft]:
     clusters: list[tuple[uuid.UUID, list[Fragment]]] = []
     for made, members in _clusters(steps).items():
         with access.enter(outlook.principal, why="digest"):
-            found = Fragment.objects.within(outlook.project_id).filter(id__in=members).order_by("created_at", "id")
+            found = Fragment.objects.within(outlook.project_id).filter(id__in=members).order_by(*TOLD_IN_ORDER)
             rows = list(found)
         if len(rows) >= LEAST:
             clusters.append((made, rows))
@@ -132,7 +166,7 @@ def _summary(outlook: Outlook, rows: Sequence[Fragment]) -> governance.digests.S
     if outlook.wish.method == LLM and all(row.authority <= INFERRED for row in rows):
         with suppress(governance.digests.NoDigest):
             return governance.digests.summarise(outlook.principal, outlook.namespace, rows, now=outlook.now)
-    return governance.digests.Summary(extract([row.content for row in rows]), {})
+    return governance.digests.Summary(extracted([row.content for row in rows], model=outlook.model), {})
 
 
 def _clusters(steps: Iterable[StepDraft]) -> dict[uuid.UUID, list[uuid.UUID]]:
@@ -161,7 +195,7 @@ def _store_all(outlook: Outlook, clusters: Sequence[tuple[DigestDraft, Sequence[
 
 
 def _store(outlook: Outlook, draft: DigestDraft, members: Sequence[uuid.UUID]) -> bool:
-    rows = list(Fragment.objects.within(outlook.project_id).filter(id__in=members).order_by("created_at", "id"))
+    rows = list(Fragment.objects.within(outlook.project_id).filter(id__in=members).order_by(*TOLD_IN_ORDER))
     namespace = DigestPlace(outlook.principal, outlook.namespace, outlook.model, outlook.now)
     try:
         store(namespace, draft, rows)

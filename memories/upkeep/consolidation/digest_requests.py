@@ -12,12 +12,12 @@ from memories import access, governance
 from memories.access import NotFound, Principal
 from memories.errors import NovaError
 from memories.ingest.updates import check_change
+from memories.language.extracts import extract
 from memories.models import Claim, EmbeddingModel, Fragment
 from memories.models.enums import Compression, Status
 from memories.operations import BadOptions
 from memories.providers import active_model, embed
-from memories.upkeep.consolidation.digests import DIGEST, LEAST, MOST, DigestDraft, DigestPlace, store
-from memories.upkeep.consolidation.extracts import extract
+from memories.upkeep.consolidation.digests import DIGEST, LEAST, MOST, DigestDraft, DigestPlace, extracted, store
 from memories.upkeep.consolidation.options import LLM, check_method
 from memories.upkeep.protections import INFERRED, USERS_OWN
 
@@ -39,12 +39,12 @@ class CannotDigest(NovaError):
 
 @dataclass(frozen=True, slots=True)
 class DigestRequest:
-    """What is to be digested, and the digest as the texts stood before the transaction; `extract`: their sentences."""
+    """What is to be digested, and the digest of its texts as they stood before the transaction."""
 
     ids: Sequence[uuid.UUID]
     draft: DigestDraft
     model: EmbeddingModel
-    extract: str
+    texts: Sequence[str]
 
 
 def prepare_digest(
@@ -63,13 +63,14 @@ def prepare_digest(
     model = active_model()
     with access.enter(principal, why="digest"):
         members = _members(principal, ids)
-    text = extract([row.content for row in members])
-    summary = governance.digests.Summary(text, {})
+    texts = [row.content for row in members]
     if method == LLM:
         _refuse_stronger(ids, members)
         summary = governance.digests.summarise(principal, members[0].namespace, members, now=now)
+    else:
+        summary = governance.digests.Summary(extracted(texts, model=model), {})
     (vector,) = embed([summary.text], model=model)
-    return DigestRequest(ids, DigestDraft(uuid.uuid4(), summary.text, vector, summary.origin), model, text)
+    return DigestRequest(ids, DigestDraft(uuid.uuid4(), summary.text, vector, summary.origin), model, texts)
 
 
 def store_digest(principal: Principal, request: DigestRequest, *, now: datetime.datetime) -> Admission:
@@ -83,8 +84,8 @@ def store_digest(principal: Principal, request: DigestRequest, *, now: datetime.
         namespace = members[0].namespace
         lock_namespace(namespace.id)
         members = _members(principal, request.ids, hold=True)
-        text = extract([row.content for row in members])
-        draft = request.draft if text == request.extract else DigestDraft(request.draft.id, text, None)
+        texts = [row.content for row in members]
+        draft = request.draft if texts == request.texts else DigestDraft(request.draft.id, extract(texts), None)
         return store(DigestPlace(principal, namespace, request.model, now), draft, members)
 
 

@@ -7,18 +7,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 from django.db import connection
+from django.db.models import F
 
 from conflicts.authority import SOURCE_RANK, lowered_source
 from conflicts.bulk_changes import end_waiting_of_many
 from conflicts.public import Admission, Newcomer, admit
 from memories.access import Principal
 from memories.language import route
+from memories.language.extracts import extract, sentences
 from memories.models import EmbeddingModel, Fragment, Namespace
 from memories.models.enums import LinkKind, SourceClass, SourceType, Status
 from memories.models.scoring import initial_importance
+from memories.providers import embed
 
-LEAST, MOST = 3, 50  # members; what hundreds say does not go into one text
+LEAST, MOST = 3, 50  # members of a cluster
+# A conversation's turns as they were said, the rest from the oldest on.
+TOLD_IN_ORDER = (F("sequence").asc(nulls_last=True), "created_at", "id")
 DIGEST = "digest"
 DIGESTED = "digested"
 LINK = """
@@ -26,6 +32,12 @@ LINK = """
     SELECT gen_random_uuid(), %(project)s, e.one, e.other, e.kind, 1 FROM unnest(%(ids)s::uuid[]) AS t (id)
     CROSS JOIN LATERAL (VALUES (%(digest)s, t.id, %(of)s), (t.id, %(digest)s, %(into)s)) AS e (one, other, kind)
 """
+
+
+def extracted(texts: Sequence[str], *, model: EmbeddingModel) -> str:
+    """Return the best sentences of some texts, by their vectors where there is an embedder; in no transaction."""
+    vectors = embed([sentence.content for sentence in sentences(texts)], model=model)
+    return extract(texts, None if any(vector is None for vector in vectors) else np.asarray(vectors))
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +107,7 @@ def _fragment(place: DigestPlace, draft: DigestDraft, parents: Sequence[Fragment
         topics=routing.topics,
         importance=max(importance, *(row.importance for row in parents)),
         emotional_valence=routing.valence,
+        **_said(parents),
         created_at=place.now,
         updated_at=place.now,
         source=source,
@@ -105,3 +118,16 @@ def _fragment(place: DigestPlace, draft: DigestDraft, parents: Sequence[Fragment
         parents=[row.id for row in parents],
         roots=sorted({root for row in parents for root in row.roots or [row.id]}),
     )
+
+
+def _said(parents: Sequence[Fragment]) -> dict[str, Any]:
+    """Return where and when was said what all of them say in one conversation: the digest stands for them there."""
+    first = parents[0]
+    if not first.conversation_id or any(row.conversation_id != first.conversation_id for row in parents):
+        return {}
+    times = [row.event_at for row in parents if row.event_at]
+    return {
+        "conversation_id": first.conversation_id,
+        "sequence": first.sequence,
+        "event_at": min(times, default=None),
+    }

@@ -195,6 +195,6 @@ def _used(done: Sequence[StepDraft]) -> dict[str, int]:
     """Return what this run used up of the caps that hold for all runs at one time."""
     return {
         "memories": reports.changed(done),
-        Phase.DIGEST: len({step.details["digest"] for step in of_phase(done, Phase.DIGEST)}),
+        Phase.DIGEST: len({step.details["cluster"] for step in of_phase(done, Phase.DIGEST)}),
         Phase.CONTRADICTIONS: len(of_phase(done, Phase.CONTRADICTIONS)),
     }

@@ -37,6 +37,8 @@ class Outlook:
     gone: set[uuid.UUID] = field(default_factory=set)
     arrived: set[uuid.UUID] = field(default_factory=set)
     changed: set[uuid.UUID] = field(default_factory=set)
+    # Who waits for its digest in a later run and does not fade until then.
+    waiting: set[uuid.UUID] = field(default_factory=set)
     # Who is going to claim something that is believed more than a document.
     believed: set[uuid.UUID] = field(default_factory=set)
     # The rows that a phase failed on.

@@ -45,7 +45,7 @@ def counted(steps: Sequence[StepDraft]) -> dict[str, Any]:
         },
         "corroborated": len(of_phase(steps, Phase.CORROBORATE)),
         "compressed": {
-            "clusters": len({step.details["digest"] for step in digested}),
+            "clusters": len({step.details["cluster"] for step in digested}),
             "source_memories": len(digested),
         },
         "decayed": len(of_phase(steps, Phase.DECAY)),

@@ -1,26 +1,23 @@
 """Episodes as they are told: conversations, and what somebody put together; only what a default answer may show."""
 
 import datetime
-import re
 import uuid
-from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from django.db import connection
-from django.db.models import Count, Exists, F, Max, Min, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Count, Exists, F, Func, Max, Min, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
 from memories import access
 from memories.access import NotFound, Principal
+from memories.language.extracts import extract, most_telling
 from memories.models import NAME_LIMIT, Claim, Episode, EpisodeMember, Fragment, Namespace
 from memories.models.enums import Status
 from memories.models.fragment import FragmentQuerySet
 
-TITLE, TOLD, MOST_READ = 80, 200, 200
-SENTENCES = 3
-SENTENCE = re.compile(r"[^\n]*?[.!?…](?=\s|$)|[^\n]+")
+TITLE, SUMMARY, MOST_READ = 80, 600, 200
 HAPPENED = Coalesce("event_at", "created_at")
 
 
@@ -46,7 +43,7 @@ def shown(project_id: uuid.UUID, *, now: datetime.datetime) -> FragmentQuerySet:
 
 
 def episodes(principal: Principal, query: EpisodeQuery, *, now: datetime.datetime) -> QuerySet[Any]:
-    """Return the episodes that have something to show, with `size`, `opening` and `created_at`, when they began."""
+    """Return the episodes that have something to show, with `size`, `created_at` (its begin) and `telling` (a text)."""
     visible = shown(principal.project_id, now=now)
     fragments = visible.filter(namespace=OuterRef("namespace_id"), conversation_id=OuterRef("conversation_id"))
     fragments = fragments.exclude(conversation_id="")
@@ -59,7 +56,7 @@ def episodes(principal: Principal, query: EpisodeQuery, *, now: datetime.datetim
     found: QuerySet[Any] = rows.select_related("namespace").annotate(
         created_at=F("began_at"),
         size=Coalesce(_number(fragments), 0) + Coalesce(_number(picked), 0),
-        opening=Coalesce(_first(fragments, "sequence"), _first(picked)),
+        telling=Coalesce(_richest(fragments), _richest(picked)),
     )
     return found
 
@@ -68,9 +65,11 @@ def _number(rows: QuerySet[Any]) -> Subquery:
     return Subquery(rows.order_by().values("project_id").annotate(n=Count("id")).values("n"))
 
 
-def _first(rows: QuerySet[Any], *order: str) -> Subquery:
-    ranked = [F(name).asc(nulls_last=True) for name in order]
-    return Subquery(rows.order_by(*ranked, HAPPENED, "id").values("content")[:1])
+def _richest(rows: QuerySet[Any]) -> Subquery:
+    """Return the text that speaks of most names and topics, of equals the first."""
+    most = Func("topics", function="cardinality") + Func("entities", function="jsonb_array_length")
+    order = ("-spoken_of", F("sequence").asc(nulls_last=True), HAPPENED, "id")
+    return Subquery(rows.annotate(spoken_of=most).order_by(*order).values("content")[:1])
 
 
 def episode(principal: Principal, episode_id: uuid.UUID, *, now: datetime.datetime) -> Any:
@@ -96,21 +95,13 @@ def members(row: Episode, *, now: datetime.datetime, most: int = MOST_READ) -> F
 
 
 def title_of(row: Any) -> str:
-    """Return what somebody called it, else the first sentence of its first memory."""
-    return row.title or _cut(_sentence(row.opening), TITLE)
+    """Return what somebody called it, else the sentence that tells most of its richest memory."""
+    return row.title or _cut(most_telling(row.telling), TITLE)
 
 
 def summary_of(fragments: Sequence[Fragment]) -> str:
-    """Return the first sentences of the three memories that speak most of what all speak of, in their order."""
-    common = Counter(topic for fragment in fragments for topic in set(fragment.topics))
-    weight = {fragment.id: sum(common[topic] for topic in set(fragment.topics)) for fragment in fragments}
-    best = sorted(fragments, key=lambda fragment: -weight[fragment.id])[:SENTENCES]
-    return " ".join(_cut(_sentence(fragment.content), TOLD) for fragment in fragments if fragment in best)
-
-
-def _sentence(text: str) -> str:
-    found = SENTENCE.search(text)
-    return found[0].strip() if found else text
+    """Return the sentences that tell most of what these memories say, in their order, in one line."""
+    return " ".join(extract([fragment.content for fragment in fragments], limit=SUMMARY).split())
 
 
 def _cut(text: str, most: int) -> str:

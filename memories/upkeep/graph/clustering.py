@@ -1,40 +1,18 @@
-"""Components: what hangs together by similar links, worked out for a namespace as a whole."""
+"""Clusters: the communities of a namespace by its similar links, worked out as a whole."""
 
 import datetime
-import uuid
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from django.db import connection
 
 from memories.models import Connected, Namespace
-from memories.upkeep.graph.vectors import Pair
-
-Group = list[uuid.UUID]
-
-
-def groups(pairs: Iterable[Pair]) -> list[Group]:
-    """Return the connected components of a graph given by its edges (union-find), in no particular order."""
-    above: dict[uuid.UUID, uuid.UUID] = {}
-
-    def root(one: uuid.UUID) -> uuid.UUID:
-        while above[one] != one:
-            above[one] = one = above[above[one]]
-        return one
-
-    for one, other in pairs:
-        first, second = root(above.setdefault(one, one)), root(above.setdefault(other, other))
-        above[max(first, second)] = min(first, second)
-    found: dict[uuid.UUID, Group] = defaultdict(list)
-    for one in above:
-        found[root(one)].append(one)
-    return list(found.values())
+from memories.upkeep.graph.communities import Likeness, communities
 
 
 def cluster(namespace: Namespace, *, now: datetime.datetime) -> int:
     """Make the clusters of a namespace what its similar links say; how many there are."""
-    found = groups(_pairs(namespace))
+    found = communities(_pairs(namespace))
     places = [(member, number) for number, group in enumerate(found) for member in group]
     params: dict[str, Any] = {
         "project": namespace.project_id,
@@ -53,21 +31,21 @@ def cluster(namespace: Namespace, *, now: datetime.datetime) -> int:
     return len(found)
 
 
-def _pairs(namespace: Namespace) -> Iterator[Pair]:
-    """Return who has chosen whom among the active fragments of a namespace."""
+def _pairs(namespace: Namespace) -> Iterator[Likeness]:
+    """Return who has chosen whom, and how alike they are, among the active fragments of a namespace."""
     params = [namespace.project_id, namespace.id]
     with connection.cursor() as cursor:
         cursor.execute(ACTIVE, params)
         active = {row[0] for row in cursor}
         cursor.execute(CHOSEN, params)
-        yield from ((one, other) for one, other in cursor if other in active)
+        yield from (Likeness(*row) for row in cursor if row[1] in active)
 
 
 ACTIVE = "SELECT id FROM memories_fragment WHERE project_id = %s AND namespace_id = %s AND status = 'active'"
 # Fragment by fragment through the index, whatever the planner believes of a table that nobody has analysed yet.
 CHOSEN = """
-    SELECT f.id, l.other_id FROM memories_fragment f CROSS JOIN LATERAL (
-        SELECT other_id FROM memories_link
+    SELECT f.id, l.other_id, l.similarity FROM memories_fragment f CROSS JOIN LATERAL (
+        SELECT other_id, similarity FROM memories_link
         WHERE project_id = f.project_id AND fragment_id = f.id AND kind = 'similar' AND chosen OFFSET 0
     ) AS l
     WHERE f.project_id = %s AND f.namespace_id = %s AND f.status = 'active'"""
