@@ -33,7 +33,7 @@ LEAST_WORTH = 0.2  # of a text that says one thing: below it, it says nothing
 
 
 @dataclass(frozen=True, slots=True)
-class Sentence:
+class ExtractSentence:
     """A sentence of one of several texts: which one, who says it ("Ann:" or nothing), its words; `alone`: it is all."""
 
     text: int
@@ -48,16 +48,16 @@ class Sentence:
         return len(self.content) + 1
 
 
-def sentences(texts: Sequence[str]) -> list[Sentence]:
+def sentences(texts: Sequence[str]) -> list[ExtractSentence]:
     """Return the sentences of texts, in their order. A text may begin with who speaks and a colon."""
-    found: list[Sentence] = []
+    found: list[ExtractSentence] = []
     for number, text in enumerate(texts):
         head = HEAD.match(text)
         body = text[head.end() :] if head else text
         parts = [part for match in SENTENCE.findall(body) if (part := match.strip())]
         for part in parts:
             if words := _words(part):
-                found.append(Sentence(number, head[0] if head else "", part, len(parts) == 1, words))
+                found.append(ExtractSentence(number, head[0] if head else "", part, len(parts) == 1, words))
     return found
 
 
@@ -93,7 +93,7 @@ def most_telling(text: str) -> str:
 class _Choice:
     """Sentences that are taken one by one, as long as there is room."""
 
-    found: Sequence[Sentence]
+    found: Sequence[ExtractSentence]
     worth: Any
     likeness: Any
     taken: list[int] = field(default_factory=list)
@@ -120,7 +120,7 @@ class _Choice:
         return sentence.length + (len(sentence.head) + 1 if opens and sentence.head else 0)
 
 
-def _told(chosen: Sequence[Sentence]) -> str:
+def _told(chosen: Sequence[ExtractSentence]) -> str:
     """Return sentences as a text: what one speaker says behind one another stands in one line."""
     lines = []
     for head, group in groupby(chosen, key=lambda sentence: sentence.head):
@@ -128,7 +128,7 @@ def _told(chosen: Sequence[Sentence]) -> str:
     return "\n".join(lines)
 
 
-def _likeness(found: Sequence[Sentence], vectors: Any) -> Any:
+def _likeness(found: Sequence[ExtractSentence], vectors: Any) -> Any:
     """Return how alike any two are, 0 to 1 (n × n): by their vectors, else by the words that they share (Jaccard)."""
     if vectors is not None:
         unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -137,7 +137,7 @@ def _likeness(found: Sequence[Sentence], vectors: Any) -> Any:
     return np.array(shared)
 
 
-def _worth(found: Sequence[Sentence], likeness: Any) -> Any:
+def _worth(found: Sequence[ExtractSentence], likeness: Any) -> Any:
     """Return what each sentence is worth (see above)."""
     saying = Counter(word for _, group in groupby(found, key=lambda s: s.text) for word in _all_words(group))
     texts = len({sentence.text for sentence in found})
@@ -149,7 +149,7 @@ def _worth(found: Sequence[Sentence], likeness: Any) -> Any:
     )
 
 
-def _facts(sentence: Sentence, saying: Counter[str], texts: int, speakers: frozenset[str]) -> float:
+def _facts(sentence: ExtractSentence, saying: Counter[str], texts: int, speakers: frozenset[str]) -> float:
     telling = sentence.words - speakers
     rarity = sum(math.log((1 + texts) / saying[word]) for word in telling) / math.sqrt(max(1, len(telling)))
     first, *others = sentence.content.split()
@@ -160,7 +160,7 @@ def _facts(sentence: Sentence, saying: Counter[str], texts: int, speakers: froze
     return RARE * rarity + NAMED * min(MOST_NAMED, names + numbers) + DATED * dated - ASKING * asks
 
 
-def _all_words(group: Iterable[Sentence]) -> frozenset[str]:
+def _all_words(group: Iterable[ExtractSentence]) -> frozenset[str]:
     return frozenset().union(*(sentence.words for sentence in group))
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from memories import access, upkeep
 from memories.models import Cluster, ClusterLabel, ClusterMember
 from memories.upkeep.graph import refresh
-from memories.upkeep.graph.communities import Likeness, communities
+from memories.upkeep.graph.communities import SimilarPair, communities
 from tests.graph.conftest import at
 from tests.properties.ground import examples, undone
 
@@ -168,7 +168,7 @@ def test_a_large_namespace_waits_for_its_clusters(alice, plant, principal, conne
 
 
 edges = st.lists(
-    st.builds(Likeness, st.integers(0, 9), st.integers(0, 9), st.sampled_from([0.7, 0.8, 0.9, 1.0])), max_size=15
+    st.builds(SimilarPair, st.integers(0, 9), st.integers(0, 9), st.sampled_from([0.7, 0.8, 0.9, 1.0])), max_size=15
 )
 
 
@@ -204,7 +204,7 @@ def test_no_community_is_larger_than_it_may_be_and_the_likest_are_together(joine
 
 
 def test_a_chain_of_neighbours_is_parted_where_it_is_weakest():
-    chain = [Likeness(n, n + 1, 0.7 if n % 3 == 2 else 0.9) for n in range(8)]
+    chain = [SimilarPair(n, n + 1, 0.7 if n % 3 == 2 else 0.9) for n in range(8)]
     assert communities(chain, most=3) == [[0, 1, 2], [3, 4, 5], [6, 7, 8]]
 
 

@@ -29,7 +29,7 @@ from memories.upkeep.consolidation.digests import (
 from memories.upkeep.consolidation.options import LLM
 from memories.upkeep.consolidation.plan_state import MOST_DIGESTS, Outlook
 from memories.upkeep.consolidation.steps import Phase, StepDraft
-from memories.upkeep.graph.communities import Likeness, communities
+from memories.upkeep.graph import SimilarPair, communities
 from memories.upkeep.protections import INFERRED, IS_CHOSEN, USERS_OWN
 
 TOLD = 900  # characters of memories that one digest tells: five turns of a talk or so
@@ -110,7 +110,7 @@ def _stale(outlook: Outlook) -> Iterable[Sized]:
         conversations: list[Sized] = [list(zip(ids, lengths, strict=True)) for ids, lengths in cursor]
         told = {one for turns in conversations for one, _ in turns}
         cursor.execute(LINKED, values)
-        pairs = [Likeness(*row) for row in cursor if not set(row[:2]) & (outlook.gone | told)]
+        pairs = [SimilarPair(*row) for row in cursor if not set(row[:2]) & (outlook.gone | told)]
         cursor.execute(MEMBERS, {**values, "ids": sorted({side for pair in pairs for side in (pair.one, pair.other)})})
         known = {row[0]: row[1:] for row in cursor}
     for turns in conversations:

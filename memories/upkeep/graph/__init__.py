@@ -1,6 +1,7 @@
 """What joins memories: similar links, clusters, episodes, and the graph of what they speak of."""
 
 from memories.upkeep.graph.cluster_labels import LabelledCluster, cluster_answers, clusters, set_label
+from memories.upkeep.graph.communities import SimilarPair, communities
 from memories.upkeep.graph.episode_list import (
     MOST_READ,
     EpisodeQuery,
@@ -29,7 +30,9 @@ __all__ = [
     "Graph",
     "GraphGround",
     "LabelledCluster",
+    "SimilarPair",
     "clusters",
+    "communities",
     "drop_unmentioned",
     "drop_unspoken",
     "entities",

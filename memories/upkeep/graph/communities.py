@@ -9,7 +9,7 @@ MOST = 50  # members: of what hundreds have in common nobody can say what it is 
 
 
 @dataclass(frozen=True, slots=True)
-class Likeness:
+class SimilarPair:
     """Two memories and how alike they are (cosine)."""
 
     one: uuid.UUID
@@ -17,7 +17,7 @@ class Likeness:
     cosine: float
 
 
-def communities(pairs: Iterable[Likeness], *, most: int = MOST) -> list[Group]:
+def communities(pairs: Iterable[SimilarPair], *, most: int = MOST) -> list[Group]:
     """Return groups of at most `most` members, each sorted, by their first: the likest pairs come together first.
 
     Single linkage (Kruskal) with a bound on the size, so that no chain of neighbours joins everything.

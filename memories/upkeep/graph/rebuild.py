@@ -14,7 +14,7 @@ from memories.models import Entity, Episode, Fragment, Mention, Namespace, Opera
 from memories.operations import Progress
 from memories.providers import active_model
 from memories.upkeep.graph import links
-from memories.upkeep.graph.clustering import cluster
+from memories.upkeep.graph.cluster_rows import cluster
 from memories.upkeep.graph.episode_list import gather
 from memories.upkeep.graph.locks import lock_connections, lock_fragments
 from memories.upkeep.graph.projection import project

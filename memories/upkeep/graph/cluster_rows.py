@@ -7,7 +7,7 @@ from typing import Any
 from django.db import connection
 
 from memories.models import Connected, Namespace
-from memories.upkeep.graph.communities import Likeness, communities
+from memories.upkeep.graph.communities import SimilarPair, communities
 
 
 def cluster(namespace: Namespace, *, now: datetime.datetime) -> int:
@@ -31,14 +31,14 @@ def cluster(namespace: Namespace, *, now: datetime.datetime) -> int:
     return len(found)
 
 
-def _pairs(namespace: Namespace) -> Iterator[Likeness]:
+def _pairs(namespace: Namespace) -> Iterator[SimilarPair]:
     """Return who has chosen whom, and how alike they are, among the active fragments of a namespace."""
     params = [namespace.project_id, namespace.id]
     with connection.cursor() as cursor:
         cursor.execute(ACTIVE, params)
         active = {row[0] for row in cursor}
         cursor.execute(CHOSEN, params)
-        yield from (Likeness(*row) for row in cursor if row[1] in active)
+        yield from (SimilarPair(*row) for row in cursor if row[1] in active)
 
 
 ACTIVE = "SELECT id FROM memories_fragment WHERE project_id = %s AND namespace_id = %s AND status = 'active'"
