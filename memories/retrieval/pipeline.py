@@ -66,9 +66,9 @@ class UnderstoodQuestion:
 
 
 def search(principal: Principal, question: Question, *, now: datetime.datetime) -> Results:
-    """Return the best memories for a question, best first; they count as read. Raise NotFound, NoSuchModel."""
+    """Return the best memories for a question, best first; three count as read. Raise NotFound, NoSuchModel."""
     results = find(principal, question, now=now)
-    usage_counters.count_reads(principal.project_id, results.ids, at=now)
+    usage_counters.count_reads(principal.project_id, results.used(), at=now)
     usage_counters.count_search(principal.project_id, took=results.took_ms["total"], found=bool(results.hits), at=now)
     return results
 

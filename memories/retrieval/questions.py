@@ -3,7 +3,7 @@
 import datetime
 import re
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from memories.retrieval.scope import Places
 
 WORD = re.compile(r"\w+")
+MOST_USED = 3  # hits that count as read
 
 
 def limit_words(query: str, most: int) -> str:
@@ -241,3 +242,7 @@ class Results:
     def ids(self) -> list[uuid.UUID]:
         """The fragments' ids."""
         return [hit.fragment.id for hit in self.hits]
+
+    def used(self, handed_out: Collection[uuid.UUID] | None = None) -> list[uuid.UUID]:
+        """Return the best of what was handed out, of all hits by default: what counts as read."""
+        return [i for i in self.ids if handed_out is None or i in handed_out][:MOST_USED]

@@ -166,6 +166,14 @@ def test_answers_are_counted_off_the_request(alice, marsh):
     assert after["updated_at"] == before["updated_at"]
 
 
+def test_only_the_best_three_count_as_read(alice, marsh):
+    found = ask(alice, "where does the heron nest?", top_k=5, floor=0)["results"]
+    usage_counters.flush()
+    reads = [alice.client.get(f"/api/v1/fragments/{row['id']}").json()["access_count"] for row in found]
+    assert reads == [1, 1, 1, 0, 0][: len(found)]
+    assert len(found) > 3
+
+
 @pytest.mark.parametrize(
     "bad",
     [

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from memories import access, upkeep
 from memories.models import Cluster, ClusterLabel, ClusterMember
 from memories.upkeep.graph import refresh
-from memories.upkeep.graph.communities import SimilarPair, communities
+from memories.upkeep.graph.communities import SimilarPair, find_communities
 from tests.graph.conftest import at
 from tests.properties.ground import examples, undone
 
@@ -178,7 +178,7 @@ def ends(pairs):
 
 @given(edges)
 def test_small_communities_are_the_connected_components(joined):
-    found = communities(joined)
+    found = find_communities(joined)
     assert sorted(one for group in found for one in group) == sorted(ends(joined))
     place = {one: number for number, group in enumerate(found) for one in group}
     assert all(place[pair.one] == place[pair.other] for pair in joined)
@@ -192,7 +192,7 @@ def test_small_communities_are_the_connected_components(joined):
 
 @given(edges, st.integers(1, 5))
 def test_no_community_is_larger_than_it_may_be_and_the_likest_are_together(joined, most):
-    found = communities(joined, most=most)
+    found = find_communities(joined, most=most)
     assert sorted(one for group in found for one in group) == sorted(ends(joined))
     assert all(len(group) <= most for group in found)
     apart = [pair for pair in joined if pair.one != pair.other]
@@ -200,12 +200,12 @@ def test_no_community_is_larger_than_it_may_be_and_the_likest_are_together(joine
     if apart and most > 1:
         place = {one: number for number, group in enumerate(found) for one in group}
         assert any(place[pair.one] == place[pair.other] for pair in apart if pair.cosine == best)
-    assert communities(reversed(joined), most=most) == found
+    assert find_communities(reversed(joined), most=most) == found
 
 
 def test_a_chain_of_neighbours_is_parted_where_it_is_weakest():
     chain = [SimilarPair(n, n + 1, 0.7 if n % 3 == 2 else 0.9) for n in range(8)]
-    assert communities(chain, most=3) == [[0, 1, 2], [3, 4, 5], [6, 7, 8]]
+    assert find_communities(chain, most=3) == [[0, 1, 2], [3, 4, 5], [6, 7, 8]]
 
 
 @pytest.mark.long

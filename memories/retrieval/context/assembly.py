@@ -123,7 +123,7 @@ def build_context(principal: Principal, request: Request, *, now: datetime.datet
             receipt_id = leave_receipt(principal, included, places, tokens=tokens, now=now)
     if not request.preview:
         metrics.count(kept=len(included), excluded=[reason for _, reason in packed.excluded])
-        usage_counters.count_reads(principal.project_id, [fragment.id for fragment in included], at=now)
+        usage_counters.count_reads(principal.project_id, results.used({row.id for row in included}), at=now)
         usage_counters.count_search(
             principal.project_id, took=results.took_ms["total"], found=bool(results.hits), at=now
         )

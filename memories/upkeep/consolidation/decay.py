@@ -19,7 +19,6 @@ from memories.models.scoring import (
     FADED,
     KEPT,
     LAST_USED,
-    PROTECTED,
     STABILITY,
     days_since,
     decayed_sql,
@@ -27,7 +26,7 @@ from memories.models.scoring import (
 )
 from memories.upkeep.consolidation.plan_state import Outlook
 from memories.upkeep.consolidation.steps import Phase, StepDraft
-from memories.upkeep.protections import IS_BELIEVED, STAYS_READABLE, USERS_OWN
+from memories.upkeep.protections import IS_BELIEVED, STAYS_READABLE, USERS_OWN, protected_from
 
 DOUBTED = 0.3
 BATCH = 5_000
@@ -51,7 +50,7 @@ FADING = f"""
     )
     SELECT s.id, s.relevance < %(cold)s AND s.tier <> 'cold' AND NOT s.believed,
         s.relevance < %(faded)s AND s.authority < {USERS_OWN} AND NOT s.believed AND (%(all)s OR (
-        s.type = 'episodic' AND s.importance < {PROTECTED} AND NOT s.digest
+        s.type = 'episodic' AND s.importance < %(spared)s AND NOT s.digest
         AND NOT s.id = ANY (%(claiming)s) AND NOT EXISTS (
             SELECT FROM memories_claim c WHERE c.project_id = %(project)s AND c.fragment_id = s.id
                 AND (c.valid_until IS NULL OR c.valid_until > %(now)s))))
@@ -92,6 +91,7 @@ def _values(outlook: Outlook) -> dict[str, Any]:
         "faded": FADED,
         "believed": list(outlook.believed),
         "all": outlook.namespace.archive_policy == ArchivePolicy.ALL,
+        "spared": protected_from(outlook.project_id, outlook.namespace.id),
         "now": outlook.now,
     }
 

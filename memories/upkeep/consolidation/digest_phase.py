@@ -29,7 +29,7 @@ from memories.upkeep.consolidation.digests import (
 from memories.upkeep.consolidation.options import LLM
 from memories.upkeep.consolidation.plan_state import MOST_DIGESTS, Outlook
 from memories.upkeep.consolidation.steps import Phase, StepDraft
-from memories.upkeep.graph import SimilarPair, communities
+from memories.upkeep.graph import SimilarPair, find_communities
 from memories.upkeep.protections import INFERRED, IS_CHOSEN, USERS_OWN
 
 TOLD = 900  # characters of memories that one digest tells: five turns of a talk or so
@@ -115,7 +115,7 @@ def _stale(outlook: Outlook) -> Iterable[Sized]:
         known = {row[0]: row[1:] for row in cursor}
     for turns in conversations:
         yield from _evenly(turns, -(-len(turns) // MOST))
-    for community in sorted(communities(pairs, most=MOST), key=lambda ids: (-len(ids), ids)):
+    for community in sorted(find_communities(pairs, most=MOST), key=lambda ids: (-len(ids), ids)):
         if all(known[i][1] and i not in outlook.changed for i in community):
             members = set(community)
             yield from _equals([(known[i][0], i, known[i][3]) for i in known if i in members and known[i][2]])

@@ -1,7 +1,7 @@
 """What joins memories: similar links, clusters, episodes, and the graph of what they speak of."""
 
 from memories.upkeep.graph.cluster_labels import LabelledCluster, cluster_answers, clusters, set_label
-from memories.upkeep.graph.communities import SimilarPair, communities
+from memories.upkeep.graph.communities import SimilarPair, find_communities
 from memories.upkeep.graph.episode_list import (
     MOST_READ,
     EpisodeQuery,
@@ -32,7 +32,7 @@ __all__ = [
     "LabelledCluster",
     "SimilarPair",
     "clusters",
-    "communities",
+    "find_communities",
     "drop_unmentioned",
     "drop_unspoken",
     "entities",

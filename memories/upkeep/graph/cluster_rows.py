@@ -7,12 +7,12 @@ from typing import Any
 from django.db import connection
 
 from memories.models import Connected, Namespace
-from memories.upkeep.graph.communities import SimilarPair, communities
+from memories.upkeep.graph.communities import SimilarPair, find_communities
 
 
 def cluster(namespace: Namespace, *, now: datetime.datetime) -> int:
     """Make the clusters of a namespace what its similar links say; how many there are."""
-    found = communities(_pairs(namespace))
+    found = find_communities(_pairs(namespace))
     places = [(member, number) for number, group in enumerate(found) for member in group]
     params: dict[str, Any] = {
         "project": namespace.project_id,

@@ -17,7 +17,7 @@ class SimilarPair:
     cosine: float
 
 
-def communities(pairs: Iterable[SimilarPair], *, most: int = MOST) -> list[Group]:
+def find_communities(pairs: Iterable[SimilarPair], *, most: int = MOST) -> list[Group]:
     """Return groups of at most `most` members, each sorted, by their first: the likest pairs come together first.
 
     Single linkage (Kruskal) with a bound on the size, so that no chain of neighbours joins everything.

@@ -19,14 +19,13 @@ from memories.language.abridgement import ARCHIVED, keywords, summarise
 from memories.models import Archive, Fragment, Operation, Revision
 from memories.models.bulk import insert
 from memories.models.enums import Compression, CopyReason, Tier
-from memories.models.scoring import PROTECTED
 from memories.models.sql import execute, fetch
 from memories.operations import BadOptions, Options, Progress
 from memories.upkeep.failures import SetAside
 from memories.upkeep.lifecycle.removal import BATCH, lock_fragments
 from memories.upkeep.lifecycle.restoration import Purged
 from memories.upkeep.lifecycle.snapshots import copy_of
-from memories.upkeep.protections import STAYS_READABLE, refuse_hiding
+from memories.upkeep.protections import STAYS_READABLE, protected_from, refuse_hiding
 
 LEVELS = list(Compression.values)  # each says less than the one before
 DAYS = {Compression.SUMMARY: 30, Compression.KEYWORDS: 90, Compression.HASH: 180}
@@ -43,7 +42,7 @@ LAST_USED = "greatest(f.created_at, f.updated_at, coalesce(a.last_accessed_at, f
 DUE = f"""CASE WHEN {LAST_USED} > %(summary)s THEN 0 WHEN {LAST_USED} > %(keywords)s OR {STAYS_READABLE} THEN 1
     WHEN {LAST_USED} > %(hash)s THEN 2 ELSE 3 END"""
 LEVEL = "array_position(ARRAY['full', 'summary', 'keywords', 'hash'], f.compression::text) - 1"
-PRESERVED = f"(f.importance >= {PROTECTED} OR f.is_pinned OR f.is_anchor OR f.key <> '')"
+PRESERVED = "(f.importance >= %(spared)s OR f.is_pinned OR f.is_anchor OR f.key <> '')"
 # People compare the texts of what waits for a decision.
 WAITING = """(f.status = 'quarantined' OR EXISTS (SELECT FROM conflicts_pendingconflict p
     WHERE p.project_id = f.project_id AND p.resolved_at IS NULL AND p.existing_id = f.id))"""
@@ -103,6 +102,7 @@ def compact(principal: Principal, operation: Operation, progress: Progress) -> d
     params = _asked_of(operation, options, now)
     at = operation.cursor or {"after": str(uuid.UUID(int=0)), "ids": []}
     with access.enter(principal, why="compact"):
+        params["spared"] = protected_from(operation.project_id, operation.namespace_id)
         ((heavy, already, due),) = fetch(COUNTS, params)
     report = {"skipped_high_weight": heavy, "already_compressed": already}
     if operation.dry_run:
@@ -149,7 +149,7 @@ def compact_one(principal: Principal, fragment_id: uuid.UUID, *, level: str, now
             return report
         if LEVELS.index(row.compression) >= LEVELS.index(level):
             return {**report, "already_compressed": 1}
-        if row.importance >= PROTECTED or row.is_pinned or row.is_anchor:
+        if row.importance >= protected_from(row.project_id, row.namespace_id) or row.is_pinned or row.is_anchor:
             return {**report, "skipped_high_weight": 1}
         if fetch(
             f"SELECT 1 FROM memories_fragment f WHERE project_id = %s AND id = %s AND {WAITING}",

@@ -18,13 +18,13 @@ from memories.access import Principal
 from memories.errors import NovaError
 from memories.models import Operation
 from memories.models.enums import CopyReason, EvictionReason, OperationState, Tier
-from memories.models.scoring import KEPT, LAST_USED, PROTECTED, WEIGHT_SQL, days_since
+from memories.models.scoring import KEPT, LAST_USED, WEIGHT_SQL, days_since
 from memories.models.sql import fetch
 from memories.operations import BadOptions, Options, Progress
 from memories.upkeep.failures import SetAside
 from memories.upkeep.lifecycle.capacity import ALL, Capacity, capacities
 from memories.upkeep.lifecycle.removal import BATCH, Cause, lock_fragments, remove_fragments
-from memories.upkeep.protections import IS_CHOSEN, USERS_OWN
+from memories.upkeep.protections import IS_CHOSEN, USERS_OWN, protected_from
 
 RECENT_HOURS = 24
 NOBODY = uuid.UUID(int=0)  # who owns what has no owner
@@ -44,7 +44,7 @@ EVICTABLE = f"""
         AND p.resolved_at IS NULL AND p.existing_id = f.id)
     AND NOT {IS_CHOSEN}
 """
-IS_PROTECTED = f"""({KEPT} OR f.importance >= {PROTECTED}
+IS_PROTECTED = f"""({KEPT} OR f.importance >= %(spared)s
     OR {LAST_USED} > %(now)s - interval '{RECENT_HOURS} hours')"""
 # Owners that hold more than their share, where there are others.
 GREEDY = """
@@ -137,6 +137,7 @@ def candidates(
         "namespaces": None if namespace_ids is None else list(namespace_ids),
         "nobody": NOBODY,
         "greedy": _greedy(principal.project_id),
+        "spared": protected_from(principal.project_id),
     }
     found: list[EvictionCandidate] = []
     for authority, turn, number in turns(fetch(COUNTS, params), most):
@@ -234,7 +235,13 @@ def _still(principal: Principal, leaving: Sequence[EvictionCandidate], now: date
     """Return those that may leave, held: who has come under protection by now stays."""
     held = set(lock_fragments(principal.project_id, [each.id for each in leaving]))
     protected = [each.id for each in leaving if each.is_protected and each.id in held]
-    params = {"project": principal.project_id, "ids": list(held), "protected": protected, "now": now}
+    params = {
+        "project": principal.project_id,
+        "ids": list(held),
+        "protected": protected,
+        "now": now,
+        "spared": protected_from(principal.project_id),
+    }
     return [row[0] for row in fetch(STILL, params)]
 
 

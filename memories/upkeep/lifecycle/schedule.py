@@ -10,6 +10,7 @@ from django.db import connection
 from memories.models.scoring import COLD
 from memories.upkeep.lifecycle import archival, compaction, tiers
 from memories.upkeep.lifecycle.eviction import excesses
+from memories.upkeep.protections import protected_from
 
 
 def due(project_id: uuid.UUID, *, now: datetime.datetime) -> list[str]:
@@ -23,7 +24,9 @@ def due(project_id: uuid.UUID, *, now: datetime.datetime) -> list[str]:
     found = {
         "tier": _any(tiers.MOVES, {**place, **steps, "now": now}) or _too_large(project_id),
         "archive": _any(f"SELECT 1 {archival.DUE}", {**place, "before": put_away}),
-        "compact": _any(compaction.PAGE, {**place, **ages, "after": uuid.UUID(int=0)}),
+        "compact": _any(
+            compaction.PAGE, {**place, **ages, "after": uuid.UUID(int=0), "spared": protected_from(project_id)}
+        ),
         "evict": bool(excesses(project_id)),
     }
     return [kind for kind, there_is in found.items() if there_is]
