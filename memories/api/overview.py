@@ -1,4 +1,4 @@
-"""/api/v1/stats and /api/v1/namespaces: what there is."""
+"""/api/v1/stats, /health-report and /namespaces: what there is, and how it does."""
 
 from typing import Any
 
@@ -16,6 +16,7 @@ from memories import access, backups, namespaces, upkeep
 from memories.access import Principal
 from memories.models import Fragment, Namespace, PendingEmbedding
 from memories.models.enums import ArchivePolicy, CapacityStatus, FragmentType, Status, Tier
+from memories.project_health import project_health
 from memories.providers import active_model
 from memories.rest.authentication import principal_of
 from memories.rest.fields import AboutUserQuery, Strict, Text, validated
@@ -83,6 +84,51 @@ class StatsAnswer(serializers.Serializer[Any]):
     tier_bytes = serializers.DictField(child=serializers.IntegerField(), help_text="Of texts and vectors.")
     capacity = CapacityAnswer(help_text="Of the whole project.")
     backups = ProofsAnswer(help_text="Of the whole project.")
+
+
+class ShareAnswer(serializers.Serializer[Any]):
+    """So many of so many."""
+
+    number = serializers.IntegerField()
+    of = serializers.IntegerField()
+    share = serializers.FloatField(allow_null=True, help_text="number / of, null of nothing.")
+
+
+class SilentSupersessionAnswer(serializers.Serializer[Any]):
+    """A memory that yielded to another one without a person."""
+
+    id = serializers.UUIDField()
+    superseded_by = serializers.UUIDField()
+    at = serializers.DateTimeField()
+
+
+class HealthReportAnswer(serializers.Serializer[Any]):
+    """How well the memory does its work."""
+
+    claims = ShareAnswer(help_text="Active memories that claim something.")
+    protected = ShareAnswer(help_text="Active memories that upkeep spares for their importance, a pin or an anchor.")
+    protected_from = serializers.FloatField(help_text="The importance from which upkeep spares; 2: none.")
+    digested = ShareAnswer(help_text="Of what was old enough for a digest, what went into one.")
+    digests = serializers.IntegerField(help_text="Active digests.")
+    nothing_found = ShareAnswer(help_text="Searches of thirty days that found nothing; of the whole project.")
+    superseded = serializers.IntegerField(help_text="Memories that yielded in thirty days without a person.")
+    supersessions = SilentSupersessionAnswer(many=True, help_text="The latest fifty of them.")
+    conflicts_by_age = serializers.DictField(
+        child=serializers.IntegerField(), help_text="Waiting conflicts up to a `day`, `week`, `month` old, and `older`."
+    )
+    last_drill_at = serializers.DateTimeField(allow_null=True, help_text="Of the whole project.")
+    are_backups_proven = serializers.BooleanField(help_text="Whether a drill within a week was good.")
+
+
+class HealthReportView(APIView):
+    """Health report."""
+
+    @extend_schema(operation_id="health_report", parameters=[StatsQuery], responses={200: HealthReportAnswer})
+    def get(self, request: Request) -> Response:
+        """How well the memory does its work: what it claims, spares, condenses, finds; what nobody looked at."""
+        query = validated(StatsQuery, request.query_params.dict())
+        report = project_health(principal_of(request), query.get("namespace"), now=timezone.now())
+        return Response(HealthReportAnswer(report).data)
 
 
 class StatsView(APIView):

@@ -34,7 +34,7 @@ from memories.api.lifecycle import (
 from memories.api.models import WORK, ModelsView, ModelView, ModelWorkView
 from memories.api.operations import CancelView, OperationsView, OperationView
 from memories.api.operations import UndoOperationView as OperationUndoView
-from memories.api.overview import NamespacesView, StatsView
+from memories.api.overview import HealthReportView, NamespacesView, StatsView
 from memories.api.packs import PackDownloadView, PacksView
 from memories.api.predicates import PredicatesView, PredicateView
 from memories.api.proposals import AcceptView, DismissView, ProposalStatsView, ProposalsView, ProposalUndoView
@@ -97,6 +97,7 @@ urlpatterns = [
     path("graph", GraphView.as_view()),
     path("graph/entities", EntitiesView.as_view()),
     path("stats", StatsView.as_view()),
+    path("health-report", HealthReportView.as_view()),
     path("namespaces", NamespacesView.as_view()),
     path("namespaces/<str:name>", NamespaceView.as_view()),
     path("namespaces/<str:name>/fork", ForkView.as_view()),

@@ -27,11 +27,13 @@ from memories.console import (
 from memories.console.connect import connect
 from memories.console.explorer import explorer
 from memories.console.installation import installation
+from memories.console.project_health import health
 
 app_name = "console"
 
 urlpatterns = [
     path("", dashboard.dashboard, name="dashboard"),
+    path("health/", health, name="health"),
     path("undo/hide/", undo_strip.hide, name="hide-undo"),
     path("steps/hide/", dashboard.hide, name="hide-steps"),
     path("login/", logins.LogIn.as_view(), name="login"),

@@ -25,6 +25,7 @@ PAGES = {
     "/namespaces/": 20,
     "/namespaces/acme:main/merge/": 25,
     "/recall/": 26,
+    "/health/": 41,
     "/tombstones/": 16,
     "/operations/": 15,
     "/audit/": 28,

@@ -54,6 +54,7 @@ ASKED = {
     "agents": "cursor",
     "audit": "kind before why about restores",
     "installation": "",
+    "health": "namespace user",
     "connect": "namespace",
     "consolidation": "cursor",
     "run": "page",

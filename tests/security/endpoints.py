@@ -48,6 +48,7 @@ TABLE = [
     ("clusters", "get", {}, "read"),
     ("clusters/{cluster}", "patch", {"label": "Ages"}, "write"),
     ("stats?namespace={namespace}", "get", {}, "read"),
+    ("health-report?namespace={namespace}", "get", {}, "read"),
     ("users?namespace={namespace}", "get", {}, "read"),
     ("users/{user}/export", "get", {}, "read"),
     ("users/{user}", "delete", {"expected_count": 1}, "admin"),

@@ -1,0 +1,92 @@
+"""/health/: how well the memory does its work."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from memories import access
+from memories.access import Principal
+from memories.console.auth import member
+from memories.console.belief_timeline import places
+from memories.console.charts import Chart, bars
+from memories.console.explorer_query import place_asked
+from memories.console.snippets import get_curl
+from memories.models import Fragment
+from memories.project_health import ProjectHealth, Share, SilentSupersession, project_health
+
+
+@dataclass(frozen=True, slots=True)
+class HealthFigure:
+    """A share with its title and what it says."""
+
+    title: str
+    share: Share
+    detail: str
+
+    @property
+    def percent(self) -> str:
+        """In a hundred, rounded; a dash of nothing."""
+        return "–" if self.share.share is None else f"{100 * self.share.share:.0f} %"
+
+
+@dataclass(frozen=True, slots=True)
+class SupersessionRow:
+    """What yielded, and to what, with their texts."""
+
+    row: SilentSupersession
+    former: str
+    standing: str
+
+
+@require_safe
+@never_cache
+@member
+def health(request: Any) -> HttpResponse:
+    """Return the page."""
+    namespace, user = place_asked(request.GET)
+    principal, now = request.principal.of_user(user or None), timezone.now()
+    report = project_health(principal, namespace or None, now=now)
+    base = request.build_absolute_uri("/").rstrip("/")
+    asked = {"namespace": namespace} if namespace else {}
+    context = {
+        "report": report,
+        "figures": _figures(report),
+        "conflicts": _conflicts(report),
+        "supersessions": _told(principal, report),
+        "namespace": namespace,
+        "places": places(request.principal),
+        "curls": [("The report", get_curl(base, "/api/v1/health-report", **asked))],
+        "now": now,
+    }
+    return render(request, "console/health.html", context)
+
+
+def _figures(report: ProjectHealth) -> list[HealthFigure]:
+    return [
+        HealthFigure("Claim something", report.claims, "of the active memories"),
+        HealthFigure("Are spared", report.protected, "of the active memories: upkeep leaves them as they are"),
+        HealthFigure("Went into a digest", report.digested, "of what was old enough for one"),
+        HealthFigure("Found nothing", report.nothing_found, "of the searches of thirty days, in the whole project"),
+    ]
+
+
+def _conflicts(report: ProjectHealth) -> Chart:
+    return bars(list(report.conflicts_by_age.items()), says="waiting conflicts by age, up to")
+
+
+def _told(principal: Principal, report: ProjectHealth) -> list[SupersessionRow]:
+    """Return the supersessions with the texts of both sides."""
+    ids = {side for row in report.supersessions for side in (row.id, row.superseded_by)}
+    with access.enter(principal, why="console"):
+        rows = Fragment.objects.within(principal.project_id).filter(
+            id__in=ids, namespace__in=access.readable_scopes(principal)
+        )
+        texts = dict(rows.values_list("id", "content"))
+    return [
+        SupersessionRow(row, texts.get(row.id, ""), texts.get(row.superseded_by, "")) for row in report.supersessions
+    ]
