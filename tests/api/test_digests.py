@@ -179,7 +179,7 @@ def test_bad_input_is_refused(alice, herons, picture, field, value):
         ({"category": "digest"}, "It is a digest already."),
         ({"is_pinned": True}, "It is pinned."),
         ({"is_anchor": True}, "It is an anchor."),
-        ({"compression": "summary"}, "Its text was shortened (summary)."),
+        ({"compression": "keywords"}, "Its text was shortened (keywords)."),
     ],
 )
 def test_what_has_to_stay_stays(alice, principal, herons, picture, values, why):

@@ -158,6 +158,7 @@ def test_every_other_page(at_memories, page, stage, quarrel, work):
         f"/namespaces/{name}:main/merge/",
         "/agents/",
         "/audit/",
+        "/health/",
         "/api/docs/",
         "/api/docs/fragments/",
         "/operations/",

@@ -270,6 +270,14 @@ def test_what_waits_for_its_digest_does_not_fade_meanwhile(run, talk, now_of):
     assert run(now=now + DAY / 24, confirm=True).report["compressed"] == {"clusters": 1, "source_memories": 3}
 
 
+@pytest.mark.parametrize(("level", "clusters"), [("summary", 1), ("keywords", 0)])
+def test_first_sentences_go_into_a_digest_and_bare_words_do_not(run, talk, principal, level, clusters):
+    rows = talk(3)
+    with access.enter(principal, why="test"):
+        Fragment.objects.filter(id__in=[row.id for row in rows]).update(compression=level)
+    assert run().report["compressed"]["clusters"] == clusters
+
+
 def test_a_digest_is_not_archived_for_its_age(run, talk, principal):
     talk(3)
     run()

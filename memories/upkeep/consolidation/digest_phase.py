@@ -45,7 +45,7 @@ LINKED = """
 # said in so many words, and what a digest of whoever asks for it would be weaker than.
 IS_STALE = "f.updated_at <= %(before)s AND f.category <> 'digest'"
 MAY_GO = f"""f.authority <= %(ceiling)s AND f.authority < %(users_own)s
-    AND NOT (f.is_pinned OR f.is_anchor) AND f.key = '' AND f.compression = 'full' AND NOT EXISTS (
+    AND NOT (f.is_pinned OR f.is_anchor) AND f.key = '' AND f.compression IN ('full', 'summary') AND NOT EXISTS (
         SELECT FROM memories_claim c WHERE c.project_id = f.project_id AND c.fragment_id = f.id) AND NOT {IS_CHOSEN}"""
 MEMBERS = f"""
     SELECT f.id, f.authority, {IS_STALE}, {MAY_GO}, length(f.content)

@@ -21,6 +21,8 @@ from memories.upkeep.consolidation.digests import DIGEST, LEAST, MOST, DigestDra
 from memories.upkeep.consolidation.options import LLM, check_method
 from memories.upkeep.protections import INFERRED, USERS_OWN
 
+WITH_SENTENCES = (Compression.FULL, Compression.SUMMARY)
+
 
 class CannotDigest(NovaError):
     """Some of the memories have to stay as they are; `reasons` says why by the place in the request."""
@@ -129,7 +131,7 @@ def _stays(row: Any, *, claims_something: bool, is_person: bool, lowest: int) ->
         "It is pinned.": row.is_pinned,
         "It is an anchor.": row.is_anchor,
         "It has a key of its own.": bool(row.key),
-        f"Its text was shortened ({row.compression}).": row.compression != Compression.FULL,
+        f"Its text was shortened ({row.compression}).": row.compression not in WITH_SENTENCES,
         "It claims something that is believed.": claims_something,
         "It is what the user said: only a person may digest it.": row.authority == USERS_OWN and not is_person,
         "A person chose it: only a person may digest it.": row.ruled > 0 and not is_person,
