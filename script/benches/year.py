@@ -3,7 +3,7 @@
 A day is a conversation of fourteen turns (half of them say nothing) and six memories by an agent. A question asks for a
 fact of an age between a day and a year, old ones as often as new ones; it is found when one of the first ten hits says
 it. Every night what is due is moved, shortened, archived and evicted, and the namespace consolidated until nothing is
-put off. Days are the clock's: nothing waits.
+put off. The clock is told the day: nothing waits.
 
     script/bench year                     # 365 days
     script/bench year --days 120 --capacity 2000
@@ -17,6 +17,7 @@ import uuid
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import Any
+from unittest import mock
 
 import django
 from _serving import machine
@@ -118,6 +119,11 @@ def ask(principal: Principal, namespace: str, year: Year, day: int, now: datetim
 
 def sleep(principal: Principal, namespace: Namespace, now: datetime.datetime) -> None:
     """Do what the schedule does at night, and consolidate until nothing is put off."""
+    with mock.patch("django.utils.timezone.now", return_value=now):
+        _sleep(principal, namespace, now)
+
+
+def _sleep(principal: Principal, namespace: Namespace, now: datetime.datetime) -> None:
     usage_counters.flush()
     upkeep.graph.refresh_graph(principal, now=now)
     for operation in jobs.start_due(principal, now=now):
