@@ -7,6 +7,7 @@ from typing import Literal
 from memories.language import word_lists
 from memories.language.candidates import TextLine, sentences
 from memories.language.entities import RecognisedEntity, recognise_in
+from memories.language.sentiment import valence
 from memories.language.tokenizer import LETTER, words_joined_by
 
 MemoryType = Literal["episodic", "semantic", "procedural"]
@@ -53,7 +54,7 @@ def route(text: str) -> Routing:
     return Routing(
         topics=topics,
         entities=entities,
-        valence=_valence(tokens),
+        valence=valence(text),
         type=_type(text, set(tokens)),
         search_types=_search_types(lowered, set(tokens), entities),
         query_keys=[key for key in dict.fromkeys([*names, *topics]) if len(key) >= SHORTEST_KEY],
@@ -66,13 +67,6 @@ def _topics(names: list[str], lines: list[TextLine], tokens: list[str]) -> list[
     telling = [word for word in capitalised if len(word) >= SHORTEST_KEY and word not in word_lists.STOPWORDS]
     significant = [word for word in tokens if SIGNIFICANT <= len(word) <= LONGEST and word not in word_lists.STOPWORDS]
     return list(dict.fromkeys([*names, *telling, *significant]))[:MOST_TOPICS]
-
-
-def _valence(tokens: list[str]) -> float:
-    """(positive − negative) / (positive + negative) words; 0 when there are none."""
-    positive = sum(token in word_lists.POSITIVE for token in tokens)
-    negative = sum(token in word_lists.NEGATIVE for token in tokens)
-    return (positive - negative) / (positive + negative) if positive or negative else 0.0
 
 
 def _type(text: str, tokens: set[str]) -> MemoryType:
