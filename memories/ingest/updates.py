@@ -16,6 +16,7 @@ from memories.access import NotFound, NotPermitted, Principal
 from memories.errors import NovaError, StaleRevision
 from memories.extraction import certain_claims
 from memories.language import route
+from memories.language.procedures import read_procedure
 from memories.models import (
     Archive,
     Claim,
@@ -23,8 +24,8 @@ from memories.models import (
     Fragment,
     Revision,
 )
-from memories.models.enums import MATERIAL, Compression, SourceClass, Status, Verb
-from memories.models.fragment import wording_of
+from memories.models.enums import MATERIAL, Compression, FragmentType, SourceClass, Status, Verb
+from memories.models.fragment import PROCEDURE, procedure_of, wording_of
 from memories.providers import active_model, embed
 
 ARCHIVED_BY_HAND = "by_hand"
@@ -95,7 +96,7 @@ def revise(
         row = fragment_for_change(principal, fragment_id)
         if revision is not None and revision != row.revision:
             raise StaleRevision("fragment", current=row.revision)
-        fields = _fields(row, changes)
+        fields = {**_steps_anew(row, changes), **_fields(row, changes)}
         new_text = "content" in changes and changes["content"] != row.content
         new_words = wording_of(fields.get("content", row.content), fields.get("extra", row.extra)) != row.wording
         decides = new_words or "claims" in changes
@@ -217,6 +218,22 @@ def _read_anew(content: str) -> dict[str, Any]:
         "topics": routing.topics,
         "emotional_valence": routing.valence,
     }
+
+
+def with_procedure(kind: str, content: str, extra: dict[str, Any]) -> dict[str, Any]:
+    """Return what stands beside a text: of a procedure its trigger and steps, read in the text unless given."""
+    if kind != FragmentType.PROCEDURAL or procedure_of(extra):
+        return extra
+    return {**extra, **read_procedure(content).named}
+
+
+def _steps_anew(row: Fragment, changes: dict[str, Any]) -> dict[str, Any]:
+    """Return what stands beside a new text whose former steps were read out of it, not given."""
+    former = {name: row.extra[name] for name in PROCEDURE if name in row.extra}
+    if "content" not in changes or former != read_procedure(row.content).named:
+        return {}
+    rest = {name: value for name, value in row.extra.items() if name not in PROCEDURE}
+    return {"extra": with_procedure(changes.get("type", row.type), changes["content"], rest)}
 
 
 def archive(principal: Principal, fragment_id: uuid.UUID, *, now: datetime.datetime) -> Fragment:

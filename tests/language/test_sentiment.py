@@ -94,13 +94,9 @@ def test_words_before_strengthen_and_weaken(weaker, stronger):
     assert valence(weaker) * valence(stronger) > 0
 
 
-@given(
-    st.lists(
-        st.sampled_from(
-            ["very", "not", "good", "bad", "happy", "awful", "better", "never", ",", "and", "I", "couldn't"]
-        ),
-        max_size=60,
-    )
-)
+WORDS = ["very", "not", "good", "bad", "happy", "awful", "better", "never", ",", "and", "I", "couldn't"]
+
+
+@given(st.lists(st.sampled_from(WORDS), max_size=60))
 def test_it_stays_within_one(words):
     assert -1 <= valence(" ".join(words)) <= 1
