@@ -2,7 +2,7 @@
 
 import datetime
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from django.conf import settings
@@ -122,6 +122,14 @@ class FragmentQuerySet(TenantQuerySet):
 
 
 PROCEDURE = ["trigger", "steps"]  # what may stand beside a text in `extra`, and is said with it
+
+
+MOST_TOPICS = 5  # that stand for a text
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return "A, B and C"."""
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
 def procedure_of(extra: Mapping[str, Any]) -> list[str]:
@@ -281,6 +289,16 @@ class Fragment(TenantModel):
     def wording(self) -> str:
         """All that it says; see `wording_of`."""
         return wording_of(self.content, self.extra)
+
+    @property
+    def shown(self) -> str:
+        """Its text; where compaction left none of it, what it was about, as a tombstone would say."""
+        if self.compression != Compression.HASH:
+            return self.content
+        people = [entity["text"] for entity in self.entities if entity.get("label") == "person"]
+        with_whom = f" with {listed(people)}" if people else ""
+        known = f"I previously knew about {listed(self.topics[:MOST_TOPICS]) or 'something'}{with_whom}"
+        return f"{known} around {self.event_at or self.created_at:%B %Y}, but its words were put away to save room."
 
     @property
     def last_used_at(self) -> datetime.datetime:

@@ -116,12 +116,12 @@ def _xml(fragment: Fragment) -> str:
 
 def _text(fragment: Fragment) -> str:
     """Return its text, without the steps that the facts say already."""
-    text = fragment.content
+    text = fragment.shown
     if fragment.type == FragmentType.PROCEDURAL and (steps := fragment.extra.get("steps")):
         found = read_procedure(text)
         if found.steps == steps:
             text = f"{text[: found.start]}\n{text[found.end :]}"
-    return quoted(text) or quoted(fragment.content) or UNKNOWN
+    return quoted(text) or quoted(fragment.shown) or UNKNOWN
 
 
 def gone_line(stone: Tombstone, *, form: str) -> str:
