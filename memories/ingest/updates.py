@@ -3,7 +3,7 @@
 import datetime
 import uuid
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 from conflicts.authority import SOURCE_RANK, bounded_importance, may_protect
@@ -103,7 +103,7 @@ def revise(
         if decides:
             refuse_rewriting(principal, row)
         if new_text:
-            fields = {**_read_anew(changes["content"]), **fields, "compression": Compression.FULL}
+            fields = {**route(changes["content"]).derived, **fields, "compression": Compression.FULL}
         if "claims" in changes:
             store_revision(row)
         _bound(principal, row, fields)
@@ -208,16 +208,6 @@ def refuse_rewriting(principal: Principal, row: Fragment) -> None:
         raise NotPermitted("only whoever wrote a memory, or a person, may rewrite it: store a new fragment instead")
     if principal.kind == "key" and protection(row.project_id, row.id):
         raise NotPermitted("a person ruled on this memory: store a new fragment instead")
-
-
-def _read_anew(content: str) -> dict[str, Any]:
-    """Return what is derived from a text and was not given with it."""
-    routing = route(content)
-    return {
-        "entities": [asdict(entity) for entity in routing.entities],
-        "topics": routing.topics,
-        "emotional_valence": routing.valence,
-    }
 
 
 def with_procedure(kind: str, content: str, extra: dict[str, Any]) -> dict[str, Any]:

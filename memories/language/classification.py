@@ -1,7 +1,7 @@
 """What a text is about: its entities, topics and mood, what kind of memory it is, and where a question should look."""
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
 
 from memories.language import word_lists
 from memories.language.candidates import TextLine, sentences
@@ -31,6 +31,15 @@ class Routing:
     type: MemoryType
     search_types: list[MemoryType]
     query_keys: list[str]
+
+    @property
+    def derived(self) -> dict[str, Any]:
+        """What a memory keeps of it, by name."""
+        return {
+            "entities": [asdict(entity) for entity in self.entities],
+            "topics": self.topics,
+            "emotional_valence": self.valence,
+        }
 
 
 def route(text: str) -> Routing:

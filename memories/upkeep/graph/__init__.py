@@ -21,6 +21,7 @@ from memories.upkeep.graph.rebuild import (
     relink,
 )
 from memories.upkeep.graph.refresh import refresh_graph
+from memories.upkeep.graph.derived_columns import route_said, write_routing
 
 __all__ = [
     "DEEPEST",
@@ -47,4 +48,6 @@ __all__ = [
     "summary_of",
     "cluster_answers",
     "title_of",
+    "route_said",
+    "write_routing",
 ]
