@@ -1,6 +1,7 @@
 """What joins memories: similar links, clusters, episodes, and the graph of what they speak of."""
 
 from memories.upkeep.graph.cluster_labels import LabelledCluster, cluster_answers, clusters, set_label
+from memories.upkeep.graph.derived_columns import route_said, write_routing
 from memories.upkeep.graph.episode_list import (
     MOST_READ,
     EpisodeQuery,
@@ -21,7 +22,6 @@ from memories.upkeep.graph.rebuild import (
     relink,
 )
 from memories.upkeep.graph.refresh import refresh_graph
-from memories.upkeep.graph.derived_columns import route_said, write_routing
 
 __all__ = [
     "DEEPEST",
