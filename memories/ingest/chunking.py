@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from memories.language.procedures import parts_by_kind
 from memories.language.sections import sections
+from memories.models import CONTENT_LIMIT
 
-LIMIT = 2000
+LIMIT = CONTENT_LIMIT
 SHORT = 10
 
 LINE_END = re.compile("\r\n|[\r\v\f\x85\u2028\u2029]")

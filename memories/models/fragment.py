@@ -39,7 +39,8 @@ from memories.models.tenant import (
 )
 
 HAPPENED_AT_A_TIME = models.Q(event_at__isnull=False)
-CONTENT_LIMIT = 2000
+LONGEST_TEXT = 2000  # that the column takes
+CONTENT_LIMIT: int = settings.MAX_CONTENT_LENGTH
 KEY_LIMIT = 512
 
 # What row history keeps: ids, enums, numbers, times and the keyed digest; never text (docs/spec.md §4 audit).
@@ -220,7 +221,7 @@ class Fragment(TenantModel):
             ),
             models.CheckConstraint(
                 condition=models.Q(content__regex=r"^\S(.*\S)?$")
-                & models.Q(lookups.LessThanOrEqual(Length("content"), CONTENT_LIMIT)),
+                & models.Q(lookups.LessThanOrEqual(Length("content"), LONGEST_TEXT)),
                 name="fragment_content_trimmed",
             ),
             one_of("fragment_type", "type", FragmentType),

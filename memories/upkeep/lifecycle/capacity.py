@@ -14,8 +14,8 @@ from memories.access import Principal
 from memories.models import EmbeddingModel, Fragment
 from memories.models.enums import CapacityStatus, EvictionReason, Tier
 
-WARNING, EVICTION, AGGRESSIVE = 0.70, 0.80, 0.95
-AFTER_EVICTION, AFTER_AGGRESSIVE = 0.75, 0.70
+WARNING, EVICTION, AGGRESSIVE = (settings.EVICTION[name] for name in ("warning", "start", "aggressive"))
+AFTER_EVICTION, AFTER_AGGRESSIVE = settings.EVICTION["target"], settings.EVICTION["aggressive_target"]
 ALL = "all"
 PER_VECTOR, PER_DIMENSION = 8, 2  # octets of half precision
 

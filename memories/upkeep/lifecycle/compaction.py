@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
+from django.conf import settings
+
 from conflicts.search_index import BlockedByErasure, find_forgotten_texts, index_keywords
 from memories import access
 from memories.access import Principal
@@ -29,7 +31,7 @@ from memories.upkeep.lifecycle.snapshots import copy_of
 from memories.upkeep.protections import STAYS_READABLE, refuse_hiding
 
 LEVELS = list(Compression.values)  # each says less than the one before
-DAYS = {Compression.SUMMARY: 30, Compression.KEYWORDS: 90, Compression.HASH: 180}
+DAYS = {Compression(level): days for level, days in settings.COMPACTION_DAYS.items()}
 MOST_DAYS, MOST_TOLD = 36_500, 1000
 SHORTEN: Mapping[str, Callable[[str], str]] = {
     Compression.SUMMARY: summarise,

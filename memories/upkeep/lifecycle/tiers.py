@@ -29,7 +29,7 @@ from memories.upkeep.lifecycle.capacity import vector_octets
 from memories.upkeep.lifecycle.removal import lock_fragments
 from memories.upkeep.protections import IS_BELIEVED, refuse_hiding
 
-WARM_DAYS, PROMOTE_AT = 30, 5
+WARM_DAYS, PROMOTE_AT = settings.TIERING["warm_days"], settings.TIERING["promote_at"]
 MOST_DAYS, MOST_COUNT = 36_500, 1_000_000
 BATCH = 2000
 COLDER = {Tier.HOT: Tier.WARM, Tier.WARM: Tier.COLD}
