@@ -29,6 +29,7 @@ from memories.upkeep.lifecycle.removal import BATCH, lock_fragments
 from memories.upkeep.lifecycle.restoration import Purged
 from memories.upkeep.lifecycle.snapshots import copy_of
 from memories.upkeep.protections import STAYS_READABLE, refuse_hiding
+from memories.upkeep.thresholds import thresholds_of
 
 LEVELS = list(Compression.values)  # each says less than the one before
 DAYS = {Compression(level): days for level, days in settings.COMPACTION_DAYS.items()}
@@ -130,7 +131,8 @@ def compact(principal: Principal, operation: Operation, progress: Progress) -> d
 
 
 def _asked_of(operation: Operation, options: Options, now: datetime.datetime) -> dict[str, Any]:
-    days = {level: options.get(f"{level}_days", default) for level, default in DAYS.items()}
+    own = thresholds_of(operation.project_id).compaction_days
+    days = {level: options.get(f"{level}_days", default) for level, default in own.items()}
     before = {str(level): now - datetime.timedelta(days=number) for level, number in days.items()}
     namespace = {"project": operation.project_id, "namespace": operation.namespace_id, "tier": options.get("tier")}
     return {**before, **namespace, "now": now}
