@@ -36,6 +36,7 @@ LOCK = 0x6E6F7661  # advisory: two processes that prepare at once would disturb 
 PATIENCE = "1min"  # which one waits for another to have prepared
 TEMPLATE_LOCK, WHOLE = LOCK + 1, "migrated"
 SCHEDULER_LOCK = LOCK + 2
+MIGRATION_LOCK = LOCK + 3
 
 Connection = psycopg.Connection[tuple[Any, ...]]
 

@@ -79,14 +79,28 @@ Words = Annotated[
 POSTGRES = _only(_leads_to_postgres, " must be a URL such as postgres://user:password@host:5432/name.")
 HTTP = _beginning("a URL such as http://127.0.0.1:11434/v1", "http://", "https://")
 POSITIVE = _only(lambda value: 0 < value <= 1_000_000, " must be above 0 and at most 1000000.")
-DAYS = _within(1, 36_500)  # what fits the calendar
+DAYS, AGED = _within(1, 36_500), _within(0, 36_500)  # what fits the calendar
 # Of what is still needed for a month: by undo, by charts. 0 keeps it for good.
 LONG = _only(lambda value: value == 0 or 30 <= value <= 36_500, " must be 0, for good, or from 30 to 36500.")
 AGES = _only(lambda value: value == 0 or 90 <= value <= 36_500, " must be 0, for good, or from 90 to 36500.")
 COUNT, NO_LIMIT = _within(1, 10**12), _within(0, 10**12)  # of fragments; 0 of a tier are no limit
 OPEN = _within(1, 10_000)
+SHARE, FACTOR = _within(0, 1), _within(0, 10)
+LIKENESS = _within(0.5, 1)
 SCORED_BY = "fake, a URL such as http://127.0.0.1:8080/rerank, a folder that exists, or a model's name"
 WITNESS = "a folder as an absolute path, s3://bucket/prefix, or a URL"
+
+
+COMPACTED = ("COMPACT_SUMMARY_DAYS", "COMPACT_KEYWORDS_DAYS", "COMPACT_HASH_DAYS")
+# None of them is below the one before.
+RISING = (
+    COMPACTED,
+    ("ARCHIVE_BELOW", "COLD_BELOW"),
+    ("CORROBORATE_THRESHOLD", "DEDUP_THRESHOLD"),
+    ("EVICTION_WARNING", "EVICTION_START", "EVICTION_AGGRESSIVE"),
+    ("EVICTION_TARGET", "EVICTION_START"),
+    ("EVICTION_AGGRESSIVE_TARGET", "EVICTION_AGGRESSIVE"),
+)
 
 
 class Settings(BaseSettings):
@@ -153,6 +167,35 @@ class Settings(BaseSettings):
     LLM_CALL_DAYS: Annotated[int, "sidecar.call_days"] = 90
     LOGIN_DAYS: Annotated[int, "server.login_days", _within(30, 36_500)] = 400
     DECAY_SM2: Annotated[Flag, "decay.sm2"] = False
+    DECAY_PER_DAY: Annotated[float, "decay.per_day", FACTOR] = 0.05
+    COLD_BELOW: Annotated[float, "decay.cold_below", SHARE] = 0.15
+    ARCHIVE_BELOW: Annotated[float, "decay.archive_below", SHARE] = 0.1
+    DEDUP_THRESHOLD: Annotated[float, "consolidation.dedup_threshold", LIKENESS] = 0.95
+    CORROBORATE_THRESHOLD: Annotated[float, "consolidation.corroborate_threshold", LIKENESS] = 0.9
+    COMPRESS_AGE_DAYS: Annotated[int, "consolidation.compress_age_days", AGED] = 30
+    PRUNE_AGE_DAYS: Annotated[int, "consolidation.prune_age_days", AGED] = 90
+    COMPACT_SUMMARY_DAYS: Annotated[int, "compaction.summary_days", DAYS] = 30
+    COMPACT_KEYWORDS_DAYS: Annotated[int, "compaction.keywords_days", DAYS] = 90
+    COMPACT_HASH_DAYS: Annotated[int, "compaction.hash_days", DAYS] = 180
+    WARM_DAYS: Annotated[int, "upkeep.warm_days", DAYS] = 30
+    PROMOTE_AT: Annotated[int, "upkeep.promote_at", POSITIVE] = 5
+    EVICTION_WARNING: Annotated[float, "eviction.warning", SHARE] = 0.7
+    EVICTION_START: Annotated[float, "eviction.start", SHARE] = 0.8
+    EVICTION_AGGRESSIVE: Annotated[float, "eviction.aggressive", SHARE] = 0.95
+    EVICTION_TARGET: Annotated[float, "eviction.target", SHARE] = 0.75
+    EVICTION_AGGRESSIVE_TARGET: Annotated[float, "eviction.aggressive_target", SHARE] = 0.7
+    EVICTION_RECENT_HOURS: Annotated[int, "eviction.recent_hours", _within(1, 8_760)] = 24
+    PROTECTED_IMPORTANCE: Annotated[float, "eviction.protected_importance", _within(0.1, 1)] = 0.7
+    WEIGHT_BASE: Annotated[float, "weights.base", SHARE] = 0.5
+    WEIGHT_ENTITY: Annotated[float, "weights.entity", SHARE] = 0.05
+    WEIGHT_VALENCE: Annotated[float, "weights.valence", SHARE] = 0.2
+    WEIGHT_MANUAL: Annotated[float, "weights.manual", SHARE] = 0.3
+    WEIGHT_CONVERSATION: Annotated[float, "weights.conversation", SHARE] = 0.1
+    WEIGHT_ACCESS: Annotated[float, "weights.access", FACTOR] = 0.1
+    WEIGHT_DECAY_PER_DAY: Annotated[float, "weights.decay_per_day", FACTOR] = 0.1
+    WEIGHT_EMOTION: Annotated[float, "weights.emotion", FACTOR] = 0.3
+    WEIGHT_KEPT: Annotated[float, "weights.kept", _within(1, 10)] = 1.5
+    MAX_CONTENT_LENGTH: Annotated[int, "limits.max_content_length", _within(1_000, 2_000)] = 2_000
     ARCHIVE_DAYS: Annotated[int, "upkeep.archive_days", DAYS] = 365
     PUT_AWAY_DAYS: Annotated[int, "upkeep.put_away_days", DAYS] = 365
     CAPACITY_FRAGMENTS: Annotated[int, "upkeep.capacity", COUNT] = 2_000_000
@@ -189,6 +232,10 @@ class Settings(BaseSettings):
     def _together(self) -> "Settings":
         if bool(self.COGNITION_LLM_HOST) != bool(self.COGNITION_LLM_PORT):
             raise ValueError("COGNITION_LLM_HOST and COGNITION_LLM_PORT go together: set both or neither.")
+        for names in RISING:
+            values = [getattr(self, name) for name in names]
+            if values != sorted(values) or (names == COMPACTED and len({*values}) < len(values)):
+                raise ValueError(f"{', '.join(names)} have to rise, and are {', '.join(map(str, values))}.")
         return self
 
     @classmethod

@@ -10,6 +10,9 @@ import json
 import os
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +22,7 @@ from novamem import database, dumps, env
 from novamem.database import Connection, Logins, NotPrepared
 from novamem.progress import say, step
 
+POLL = 0.2  # seconds
 STATE = """
     SELECT coalesce(obj_description('django_migrations'::regclass), '{}'),
         (SELECT json_agg(app || '.' || name ORDER BY app, name) FROM django_migrations)
@@ -30,9 +34,13 @@ def begin(logins: Logins) -> None:
     if not logins.owner:
         return  # a machine that only serves: whoever has the owner's login migrates
     with database.connect(logins.owner, setting=database.OWNER) as connection:
-        if _state(connection) is not None:
+        if _is_migrated(connection):
             return
-    bring_up(logins)
+        with _alone(connection):
+            if _state(connection) is not None:
+                return
+            database.prepare(logins)
+            _migrate(logins, dumped=False)
 
 
 def bring_up(logins: Logins, *, dumped: bool = True) -> None:
@@ -87,6 +95,26 @@ def migrate(logins: Logins, *, dumped: bool = True) -> None:
 
     Raise NotPrepared with Django's words when one fails.
     """
+    with database.connect(logins.owner, setting=database.OWNER) as connection, _alone(connection):
+        _migrate(logins, dumped=dumped)
+
+
+@contextmanager
+def _alone(connection: Connection) -> Iterator[None]:
+    """One process at a time makes tables; who waits only asks now and then, for an index waits for open queries."""
+    said = False
+    while connection.execute("SELECT pg_try_advisory_lock(%s)", [database.MIGRATION_LOCK]).fetchone() != (True,):
+        if not said:
+            say("… another process makes the tables")
+        said = True
+        time.sleep(POLL)
+    try:
+        yield
+    finally:
+        connection.execute("SELECT pg_advisory_unlock(%s)", [database.MIGRATION_LOCK])
+
+
+def _migrate(logins: Logins, *, dumped: bool) -> None:
     check_known(logins)
     with database.connect(logins.owner, setting=database.OWNER) as connection:
         done, applied = _is_migrated(connection), _applied(connection)

@@ -58,6 +58,21 @@ TASK_DAYS = given.TASK_DAYS
 USAGE_DAYS = given.USAGE_DAYS
 LLM_CALL_DAYS = given.LLM_CALL_DAYS
 DECAY_SM2 = given.DECAY_SM2
+# Numbers of upkeep and of scores, by the names that they have there.
+DECAY = {name: ENV[name.upper()] for name in ("decay_per_day", "cold_below", "archive_below")}
+CONSOLIDATION = {
+    name: ENV[name.upper()]
+    for name in ("dedup_threshold", "corroborate_threshold", "compress_age_days", "prune_age_days")
+}
+COMPACTION_DAYS = {level: ENV[f"COMPACT_{level.upper()}_DAYS"] for level in ("summary", "keywords", "hash")}
+TIERING = {name: ENV[name.upper()] for name in ("warm_days", "promote_at")}
+EVICTION = {
+    name: ENV[f"EVICTION_{name.upper()}"]
+    for name in ("warning", "start", "aggressive", "target", "aggressive_target", "recent_hours")
+}
+PROTECTED_IMPORTANCE = given.PROTECTED_IMPORTANCE
+WEIGHTS = {name.removeprefix("WEIGHT_").lower(): value for name, value in ENV.items() if name.startswith("WEIGHT_")}
+MAX_CONTENT_LENGTH = given.MAX_CONTENT_LENGTH
 ARCHIVE_DAYS = given.ARCHIVE_DAYS
 PUT_AWAY_DAYS = given.PUT_AWAY_DAYS
 OWNER_SHARE = given.OWNER_SHARE

@@ -109,8 +109,8 @@ class OperationsView(APIView):
     def post(self, request: Request) -> Response:
         """Starts a job; follow it under its id.
 
-        `rebuild` with `options.target`: `keywords embeddings links graph episodes clusters`; `consolidate` with a
-        `namespace`; `tier`, `compact`, `evict`, `archive`. `dry_run` tells what it would do.
+        `rebuild` with `options.target`: `keywords embeddings entities links graph episodes clusters`; `consolidate`
+        with a `namespace`; `tier`, `compact`, `evict`, `archive`. `dry_run` tells what it would do.
         """
         values = validated(OperationInput, request.data)
         return started_answer(

@@ -182,7 +182,7 @@ def memory_answer(row: Fragment) -> dict[str, Any]:
     tagged = [tag.removeprefix(USER) for tag in row.tags if tag.startswith(USER)]
     return {
         "id": row.id,
-        "memory": row.content,
+        "memory": row.shown,
         "user_id": row.namespace.user or next(iter(tagged), None),
         "agent_id": row.agent_id if row.agent_id != row.namespace.agent else None,
         "app_id": row.workflow_id or None,

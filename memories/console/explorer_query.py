@@ -17,6 +17,7 @@ from memories.models import ApiKey
 from memories.models.enums import FragmentType, SourceClass, Status, Tier
 from memories.models.namespace import SHARED, BadUser, parts_of, user_of
 from memories.retrieval import BALANCED, Filters, Question
+from memories.upkeep.thresholds import thresholds_of
 
 ALL = "all"
 ON = ".."  # behind a day: that day and all after it
@@ -231,7 +232,7 @@ class ExplorerQuery:
         if self.trust:
             rows = in_tenth_of_trust(rows, int(self.trust[2:]))
         if self.relevance in CROSSINGS:
-            return crossing(rows, self.relevance, now=now)
+            return crossing(rows, self.relevance, now=now, own=thresholds_of(project_id))
         return in_tenth_of_relevance(rows, int(self.relevance[2:]), now=now) if self.relevance else rows
 
     def search_filters(self) -> Filters:

@@ -24,10 +24,11 @@ from django.db.models import (
 from django.db.models.functions import Cast, Coalesce, Exp, Floor, Greatest, Least, TruncDate
 
 from memories.models.enums import Status
-from memories.models.scoring import COLD, DECAY_PER_DAY, FADED, decayed, trust, trust_expression
+from memories.models.scoring import DECAY_PER_DAY, decayed, trust, trust_expression
+from memories.upkeep.thresholds import Thresholds
 
 WEEK = datetime.timedelta(days=7)
-CROSSINGS = {"cooling": COLD, "fading": FADED}
+CROSSINGS = {"cooling": "cold_below", "fading": "archive_below"}
 OLDEST = 60  # days: what is unread for so long, times its stability, has faded
 STABILITY = Coalesce(F("access__stability"), Value(1.0))
 BELIEVED = ("source", "corroboration", "reinforcements", "disputes")
@@ -52,7 +53,7 @@ class Figures:
     fading: int = 0
 
 
-def figures_of(rows: Any, *, since: datetime.datetime, now: datetime.datetime) -> Figures:
+def figures_of(rows: Any, *, since: datetime.datetime, now: datetime.datetime, own: Thresholds) -> Figures:
     """Of these memories; those stored by day from `since` on. One query, which goes through them once."""
     found, groups = Figures(), _groups(rows, since, now)
     for group in groups:
@@ -66,7 +67,7 @@ def figures_of(rows: Any, *, since: datetime.datetime, now: datetime.datetime) -
             found.held += number if recent and group["status"] == Status.QUARANTINED else 0
         if group["status"] == Status.ACTIVE:
             _believe(found, group)
-            _fade(found, group)
+            _fade(found, group, own)
     return found
 
 
@@ -89,14 +90,14 @@ def _believe(found: Figures, group: dict[str, Any]) -> None:
     found.trusted[tenth(worth), group["source"]] += group["n"]
 
 
-def _fade(found: Figures, group: dict[str, Any]) -> None:
+def _fade(found: Figures, group: dict[str, Any], own: Thresholds) -> None:
     if group["kept"]:
         return
     unread, base, number = group["unread"], group["tenths"] / 10, group["n"]
     is_, will = (decayed(base, days=days / group["stability"], kept=False) for days in (unread, unread + WEEK.days))
     found.relevant[tenth(is_)] += number
-    found.cooling += number if is_ >= COLD > will else 0
-    found.fading += number if is_ >= FADED > will else 0
+    found.cooling += number if is_ >= own.cold_below > will else 0
+    found.fading += number if is_ >= own.archive_below > will else 0
 
 
 def tenth(share: float) -> int:
@@ -115,9 +116,9 @@ def in_tenth_of_relevance(rows: Any, wanted: int, *, now: datetime.datetime) -> 
     return fading.alias(tenth_of_relevance=_tenth(_relevance(now.date()))).filter(tenth_of_relevance=wanted)
 
 
-def crossing(rows: QuerySet[Any], which: str, *, now: datetime.datetime) -> QuerySet[Any]:
+def crossing(rows: QuerySet[Any], which: str, *, now: datetime.datetime, own: Thresholds) -> QuerySet[Any]:
     """Return the rows that count in `Figures.cooling` or `Figures.fading`, of any status."""
-    bound, fading = CROSSINGS[which], rows.filter(is_pinned=False, is_anchor=False)
+    bound, fading = getattr(own, CROSSINGS[which]), rows.filter(is_pinned=False, is_anchor=False)
     is_, will = (_relevance(now.date(), later=days) for days in (0, WEEK.days))
     found: QuerySet[Any] = fading.alias(is_now=is_, will_be=will).filter(is_now__gte=bound, will_be__lt=bound)
     return found

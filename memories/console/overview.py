@@ -20,6 +20,7 @@ from memories.console.searches import Searches, searches_of
 from memories.models import Fragment, Operation, Proposal
 from memories.models.enums import OperationState, SourceClass, Status, Verb
 from memories.models.namespace import NamespaceQuerySet
+from memories.upkeep.thresholds import thresholds_of
 
 DAYS = 30
 
@@ -60,7 +61,8 @@ def overview(principal: Principal, *, now: datetime.datetime) -> Overview:
         rows = Fragment.objects.within(principal.project_id).filter(namespace__in=namespaces)
         days = _days(now)
         since = datetime.datetime.combine(days[0], datetime.time(), datetime.UTC)
-        found = figures_of(rows, since=since, now=now)
+        own = thresholds_of(principal.project_id)
+        found = figures_of(rows, since=since, now=now, own=own)
         opened = _opened_by_day(principal, since)
         saved = [_backup(proofs, now)] if Verb.ADMIN in principal.verbs else []
         return Overview(
@@ -84,7 +86,7 @@ def overview(principal: Principal, *, now: datetime.datetime) -> Overview:
                 ("get cold within a week", found.cooling, _list(relevance="cooling")),
                 ("fade within a week", found.fading, _list(relevance="fading")),
             ],
-            capacity=upkeep.lifecycle.capacity_of(found.total),
+            capacity=upkeep.lifecycle.Capacity.of(found.total, own),
             is_new=not found.total,
         )
 

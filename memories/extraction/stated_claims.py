@@ -66,7 +66,8 @@ def read_text(
     extracted = extract(content, speaker=speaker) if read_before is None else read_before
     found = [statement for statement in extracted if statement.certain]
     claims = [statement for statement in found if not statement.negated and not statement.quoted]
-    beside = [statement for part in procedure_of(extra) for statement in extract(part) if statement.certain]
+    parts = [part for part in procedure_of(extra) if part not in content]
+    beside = [statement for part in parts for statement in extract(part) if statement.certain]
     return Reading(
         statements=[
             Statement(

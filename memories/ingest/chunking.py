@@ -4,7 +4,11 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-LIMIT = 2000
+from memories.language.procedures import parts_by_kind
+from memories.language.sections import sections
+from memories.models import CONTENT_LIMIT
+
+LIMIT = CONTENT_LIMIT
 SHORT = 10
 
 LINE_END = re.compile("\r\n|[\r\v\f\x85\u2028\u2029]")
@@ -12,8 +16,6 @@ LINE_END = re.compile("\r\n|[\r\v\f\x85\u2028\u2029]")
 UNKEEPABLE = re.compile("[\x00-\x08\x0e-\x1f\x7f\ufeff]")
 SURROGATE = re.compile("[\ud800-\udfff]")
 
-HEADING = re.compile(r"#{1,6}[ \t]")
-FENCE = re.compile(r"[ \t]{0,3}(?:```|~~~)[^`~\n]*$", re.MULTILINE)
 # Where a text may be cut, best first; the cut is at the end of the match.
 CUTS = (
     re.compile(r"\n[ \t]*\n\s*"),
@@ -54,22 +56,21 @@ def skip_reason(text: str, *, role: str) -> str | None:
     return next((reason for reason, opening in EXCUSES if opening.match(text)), None)
 
 
-def split(text: str, *, limit: int = LIMIT) -> list[str]:
+def split(text: str, *, limit: int = LIMIT, by_kind: bool = False) -> list[str]:
     """Return the cleaned text in ordered pieces of 1 to `limit` characters; [] for nothing but white space.
 
     A text within the limit stays whole. A longer one is cut at Markdown headings, and sections beyond the limit at
     paragraphs, lines, sentences, words, characters, the best of these that is in reach. Only white space is lost.
+    `by_kind`: instructions and what is none are cut apart at headings first.
     """
-    text = clean(text)
-    if len(text) <= limit:
-        return [text] if text else []
-    return [piece for section in _sections(text, least=limit // 10) for piece in _pieces(section, limit)]
+    parts = [part.strip() for part in (parts_by_kind(clean(text)) if by_kind else [clean(text)])]
+    return [piece for part in parts if part for piece in _cut(part, limit)]
 
 
-def placed(text: str, *, limit: int = LIMIT) -> list[tuple[int, str]]:
+def placed(text: str, *, limit: int = LIMIT, by_kind: bool = False) -> list[tuple[int, str]]:
     """Return the pieces of a cleaned text, each with where it begins."""
     found, at = [], 0
-    for piece in split(text, limit=limit):
+    for piece in split(text, limit=limit, by_kind=by_kind):
         while text[at].isspace():
             at += 1
         found.append((at, piece))
@@ -77,16 +78,12 @@ def placed(text: str, *, limit: int = LIMIT) -> list[tuple[int, str]]:
     return found
 
 
-def _sections(text: str, *, least: int) -> Iterator[str]:
-    """Return the text cut before its headings; sections of less than `least` characters stay with a neighbour."""
-    start, offset, fenced = 0, 0, False
-    for line in text.splitlines(keepends=True):
-        fenced ^= bool(FENCE.match(line))
-        if not fenced and HEADING.match(line) and min(offset - start, len(text) - offset) >= max(least, 1):
-            yield text[start:offset].strip()
-            start = offset
-        offset += len(line)
-    yield text[start:].strip()
+def _cut(text: str, limit: int) -> Iterator[str]:
+    if len(text) <= limit:
+        yield text
+        return
+    for section in sections(text, least=limit // 10):
+        yield from _pieces(section.strip(), limit)
 
 
 def _pieces(text: str, limit: int) -> Iterator[str]:

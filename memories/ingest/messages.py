@@ -83,7 +83,7 @@ def _drafts(message: Message, namespace: str, *, index: int, material: bool) -> 
         extra={**({"partial": True} if message.partial else {}), **({MATERIAL: True} if material else {})},
         speaker=speaker,
     )
-    pieces = placed(text)
+    pieces = placed(text, by_kind=document)
     extracted = extract_parts(text, [(start, start + len(piece)) for start, piece in pieces], speaker=speaker)
     if len(pieces) == 1:
         return [replace(draft, content=pieces[0][1], read_before=extracted[0])]

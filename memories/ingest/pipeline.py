@@ -18,7 +18,7 @@ from memories.extraction import NOTHING, Reading, read_text
 from memories.ingest.drafts import Draft
 from memories.ingest.embedding_queue import queue_reading
 from memories.ingest.external_keys import enter
-from memories.ingest.updates import require_may_keep
+from memories.ingest.updates import require_may_keep, with_procedure
 from memories.language import Routing, route
 from memories.models import EmbeddingModel, Fragment, Namespace
 from memories.models.enums import FragmentType, SourceClass, SourceType
@@ -174,13 +174,14 @@ def _fragment(
     valence = draft.emotional_valence if draft.emotional_valence is not None else routing.valence
     importance = initial_importance(entities=len(entities), valence=valence, source_type=draft.source_type)
     agent = draft.agent_id or namespace.agent
+    kind = draft.type or default_type(draft.source_type, routing)
     if draft.is_pinned or draft.is_anchor:
         require_may_keep(principal)
     return Fragment(
         project_id=principal.project_id,
         namespace=namespace,
         agent_id=agent,
-        type=draft.type or default_type(draft.source_type, routing),
+        type=kind,
         content=draft.content,
         category=draft.category,
         source_type=draft.source_type,
@@ -204,7 +205,7 @@ def _fragment(
         created_at=now,
         updated_at=now,
         event_at=draft.event_at,
-        extra=draft.extra,
+        extra=with_procedure(kind, draft.content, draft.extra),
         **_provenance(principal, draft, ancestors),
     )
 

@@ -3,7 +3,7 @@
 import datetime
 import uuid
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 from conflicts.authority import SOURCE_RANK, bounded_importance, may_protect
@@ -16,6 +16,7 @@ from memories.access import NotFound, NotPermitted, Principal
 from memories.errors import NovaError, StaleRevision
 from memories.extraction import certain_claims
 from memories.language import route
+from memories.language.procedures import read_procedure
 from memories.models import (
     Archive,
     Claim,
@@ -23,8 +24,8 @@ from memories.models import (
     Fragment,
     Revision,
 )
-from memories.models.enums import MATERIAL, Compression, SourceClass, Status, Verb
-from memories.models.fragment import wording_of
+from memories.models.enums import MATERIAL, Compression, FragmentType, SourceClass, Status, Verb
+from memories.models.fragment import PROCEDURE, procedure_of, wording_of
 from memories.providers import active_model, embed
 
 ARCHIVED_BY_HAND = "by_hand"
@@ -95,14 +96,14 @@ def revise(
         row = fragment_for_change(principal, fragment_id)
         if revision is not None and revision != row.revision:
             raise StaleRevision("fragment", current=row.revision)
-        fields = _fields(row, changes)
+        fields = {**_steps_anew(row, changes), **_fields(row, changes)}
         new_text = "content" in changes and changes["content"] != row.content
         new_words = wording_of(fields.get("content", row.content), fields.get("extra", row.extra)) != row.wording
         decides = new_words or "claims" in changes
         if decides:
             refuse_rewriting(principal, row)
         if new_text:
-            fields = {**_read_anew(changes["content"]), **fields, "compression": Compression.FULL}
+            fields = {**route(changes["content"]).derived, **fields, "compression": Compression.FULL}
         if "claims" in changes:
             store_revision(row)
         _bound(principal, row, fields)
@@ -209,14 +210,20 @@ def refuse_rewriting(principal: Principal, row: Fragment) -> None:
         raise NotPermitted("a person ruled on this memory: store a new fragment instead")
 
 
-def _read_anew(content: str) -> dict[str, Any]:
-    """Return what is derived from a text and was not given with it."""
-    routing = route(content)
-    return {
-        "entities": [asdict(entity) for entity in routing.entities],
-        "topics": routing.topics,
-        "emotional_valence": routing.valence,
-    }
+def with_procedure(kind: str, content: str, extra: dict[str, Any]) -> dict[str, Any]:
+    """Return what stands beside a text: of a procedure its trigger and steps, read in the text unless given."""
+    if kind != FragmentType.PROCEDURAL or procedure_of(extra):
+        return extra
+    return {**extra, **read_procedure(content).named}
+
+
+def _steps_anew(row: Fragment, changes: dict[str, Any]) -> dict[str, Any]:
+    """Return what stands beside a new text whose former steps were read out of it, not given."""
+    former = {name: row.extra[name] for name in PROCEDURE if name in row.extra}
+    if "content" not in changes or former != read_procedure(row.content).named:
+        return {}
+    rest = {name: value for name, value in row.extra.items() if name not in PROCEDURE}
+    return {"extra": with_procedure(changes.get("type", row.type), changes["content"], rest)}
 
 
 def archive(principal: Principal, fragment_id: uuid.UUID, *, now: datetime.datetime) -> Fragment:

@@ -1,13 +1,13 @@
 """What a text is about: its entities, topics and mood, what kind of memory it is, and where a question should look."""
 
-import re
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
 
 from memories.language import word_lists
 from memories.language.candidates import TextLine, sentences
 from memories.language.entities import RecognisedEntity, recognise_in
-from memories.language.tokenizer import LETTER, words_joined_by
+from memories.language.procedures import WORD, is_procedure
+from memories.language.sentiment import valence
 
 MemoryType = Literal["episodic", "semantic", "procedural"]
 
@@ -15,15 +15,6 @@ MOST_TOPICS = 20
 SIGNIFICANT = 5
 LONGEST = 40
 SHORTEST_KEY = 2
-
-WORD = words_joined_by("-", of=LETTER)
-# At the beginning of a line, behind a heading's #, a bullet or a speaker.
-PROCEDURE = re.compile(
-    r"(?:^[ \t#*>-]{0,8}(?:[\w.' -]{1,40}:[ \t]{1,4})?|\b(?:this is|here's|here is|explains|describes) )"
-    r"(?:how to|steps (?:to|for))\b",
-    re.IGNORECASE,
-)
-STEP = re.compile(r"(?<!\S)(?:step )?(\d{1,2})[.):]\s", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +32,15 @@ class Routing:
     search_types: list[MemoryType]
     query_keys: list[str]
 
+    @property
+    def derived(self) -> dict[str, Any]:
+        """What a memory keeps of it, by name."""
+        return {
+            "entities": [asdict(entity) for entity in self.entities],
+            "topics": self.topics,
+            "emotional_valence": self.valence,
+        }
+
 
 def route(text: str) -> Routing:
     """Read a text of any kind, a memory or a question; nothing is refused. docs/spec.md §5, §6."""
@@ -53,7 +53,7 @@ def route(text: str) -> Routing:
     return Routing(
         topics=topics,
         entities=entities,
-        valence=_valence(tokens),
+        valence=valence(text),
         type=_type(text, set(tokens)),
         search_types=_search_types(lowered, set(tokens), entities),
         query_keys=[key for key in dict.fromkeys([*names, *topics]) if len(key) >= SHORTEST_KEY],
@@ -68,30 +68,10 @@ def _topics(names: list[str], lines: list[TextLine], tokens: list[str]) -> list[
     return list(dict.fromkeys([*names, *telling, *significant]))[:MOST_TOPICS]
 
 
-def _valence(tokens: list[str]) -> float:
-    """(positive − negative) / (positive + negative) words; 0 when there are none."""
-    positive = sum(token in word_lists.POSITIVE for token in tokens)
-    negative = sum(token in word_lists.NEGATIVE for token in tokens)
-    return (positive - negative) / (positive + negative) if positive or negative else 0.0
-
-
 def _type(text: str, tokens: set[str]) -> MemoryType:
-    if _steps(text, tokens) or any(_explains(line) for line in text.splitlines()):
+    if is_procedure(text):
         return "procedural"
     return "episodic" if tokens & word_lists.PAST_WORDS else "semantic"
-
-
-def _explains(line: str) -> bool:
-    """Return whether a line says how something is done; a question doesn't."""
-    return bool(PROCEDURE.search(line)) and not line.rstrip().endswith("?")
-
-
-def _steps(text: str, tokens: set[str]) -> bool:
-    """Return whether the text numbers its steps from 1, or orders them without telling who did what."""
-    numbers = STEP.findall(text)
-    if "1" in numbers and "2" in numbers[numbers.index("1") :]:
-        return True
-    return "first" in tokens and bool(tokens & word_lists.NEXT_WORDS) and not tokens & word_lists.PRONOUNS
 
 
 def _search_types(question: str, tokens: set[str], entities: list[RecognisedEntity]) -> list[MemoryType]:

@@ -2,7 +2,7 @@
 
 import datetime
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from django.conf import settings
@@ -39,7 +39,8 @@ from memories.models.tenant import (
 )
 
 HAPPENED_AT_A_TIME = models.Q(event_at__isnull=False)
-CONTENT_LIMIT = 2000
+LONGEST_TEXT = 2000  # that the column takes
+CONTENT_LIMIT: int = settings.MAX_CONTENT_LENGTH
 KEY_LIMIT = 512
 
 # What row history keeps: ids, enums, numbers, times and the keyed digest; never text (docs/spec.md §4 audit).
@@ -122,6 +123,14 @@ class FragmentQuerySet(TenantQuerySet):
 
 
 PROCEDURE = ["trigger", "steps"]  # what may stand beside a text in `extra`, and is said with it
+
+
+MOST_TOPICS = 5  # that stand for a text
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return "A, B and C"."""
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
 def procedure_of(extra: Mapping[str, Any]) -> list[str]:
@@ -212,7 +221,7 @@ class Fragment(TenantModel):
             ),
             models.CheckConstraint(
                 condition=models.Q(content__regex=r"^\S(.*\S)?$")
-                & models.Q(lookups.LessThanOrEqual(Length("content"), CONTENT_LIMIT)),
+                & models.Q(lookups.LessThanOrEqual(Length("content"), LONGEST_TEXT)),
                 name="fragment_content_trimmed",
             ),
             one_of("fragment_type", "type", FragmentType),
@@ -281,6 +290,16 @@ class Fragment(TenantModel):
     def wording(self) -> str:
         """All that it says; see `wording_of`."""
         return wording_of(self.content, self.extra)
+
+    @property
+    def shown(self) -> str:
+        """Its text; where compaction left none of it, what it was about, as a tombstone would say."""
+        if self.compression != Compression.HASH:
+            return self.content
+        people = [entity["text"] for entity in self.entities if entity.get("label") == "person"]
+        with_whom = f" with {listed(people)}" if people else ""
+        known = f"I previously knew about {listed(self.topics[:MOST_TOPICS]) or 'something'}{with_whom}"
+        return f"{known} around {self.event_at or self.created_at:%B %Y}, but its words were put away to save room."
 
     @property
     def last_used_at(self) -> datetime.datetime:

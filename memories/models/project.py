@@ -32,6 +32,8 @@ class Project(models.Model):
     # How often backups were purged: one that was being written meanwhile is written anew.
     purges = models.PositiveBigIntegerField(default=0, editable=False)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
+    # Its own numbers of upkeep, by name (memories.upkeep.thresholds); what is missing is the installation's.
+    thresholds = models.JSONField(blank=True, default=dict, db_default={}, editable=False)
 
     class Meta:
         constraints: ClassVar = [

@@ -8,25 +8,30 @@ import datetime
 import math
 from typing import Any, NamedTuple
 
+from django.conf import settings
 from django.db.models import Case, F, FloatField, Value, When
 from django.db.models.functions import Cast, Least
 
 from memories.models.enums import SourceClass
 
 # Decay of relevance. COLD: below it a memory moves to the cold tier; FADED: below it consolidation archives it.
-DECAY_PER_DAY = 0.05
-COLD, FADED = 0.15, 0.1
+DECAY_PER_DAY: float = settings.DECAY["decay_per_day"]
+COLD, FADED = settings.DECAY["cold_below"], settings.DECAY["archive_below"]
 # What a read on a further day multiplies stability by, and the most of it; stability divides the rate of decay.
 MORE_STABLE, MOST_STABLE = 1.3, 10.0
 
 # Weight: at birth, and as time and use go on.
-BASE, PER_ENTITY, PER_VALENCE = 0.5, 0.05, 0.2
-SOURCE_BONUS = {"manual": 0.3, "conversation": 0.1}
+WEIGHTS: dict[str, float] = settings.WEIGHTS
+BASE, PER_ENTITY, PER_VALENCE = (WEIGHTS[name] for name in ("base", "entity", "valence"))
+SOURCE_BONUS = {name: WEIGHTS[name] for name in ("manual", "conversation")}
 LEAST, MOST = 0.1, 1.0
-PER_ACCESS, LIGHTER_PER_DAY, FEELING, KEPT_ON_PURPOSE = 0.1, 0.1, 0.3, 1.5
+PER_ACCESS, LIGHTER_PER_DAY, FEELING, KEPT_ON_PURPOSE = (
+    WEIGHTS[name] for name in ("access", "decay_per_day", "emotion", "kept")
+)
 
 # From this importance on upkeep neither shortens nor evicts; the most that a weak writer may give.
-PROTECTED, MOST_OF_THE_WEAK = 0.7, 0.69
+PROTECTED: float = settings.PROTECTED_IMPORTANCE
+MOST_OF_THE_WEAK = round(PROTECTED - 0.01, 4)
 
 # Trust: what each class of source weighs; what each further independent source adds, and all of them at the most; what
 # votes sway; what a year takes away.

@@ -13,7 +13,7 @@ from django.db.models import Func, Value
 from django.utils import timezone
 
 from memories.models.enums import Compression, CopyReason, EvictionReason, SourceType
-from memories.models.fragment import PROCEDURE, Fragment, procedure_of
+from memories.models.fragment import PROCEDURE, Fragment, listed, procedure_of
 from memories.models.history import tracked
 from memories.models.table_spec import TableSpec
 from memories.models.tenant import (
@@ -193,16 +193,11 @@ class Tombstone(TenantModel):
 
     def sentence(self) -> str:
         """Return what to say of the gap."""
-        topics = _listed(self.topics) or "various topics"
-        people = _listed(self.participants) or "unknown participants"
+        topics = listed(self.topics) or "various topics"
+        people = listed(self.participants) or "unknown participants"
         date = f"{self.approximate_date:%B %Y}" if self.approximate_date else "an unknown date"
         known = f"I previously knew about {topics} with {people} around {date}"
         return f"{known}, but this memory was evicted due to {REASONS[EvictionReason(self.reason)]}."
-
-
-def _listed(names: list[str]) -> str:
-    """ "A, B and C"."""
-    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
 class ErasureQuerySet(TenantQuerySet):

@@ -199,7 +199,7 @@ class FragmentAnswer(Shown):
     project = serializers.CharField(source="project.name")
     agent_id = serializers.CharField()
     type = serializers.ChoiceField(FragmentType.choices)
-    content = serializers.CharField()
+    content = serializers.CharField(source="shown")
     key = OrNull(allow_null=True, help_text="The caller's own name for it.")
     category = OrNull(allow_null=True)
     source_type = serializers.ChoiceField(SourceType.choices)

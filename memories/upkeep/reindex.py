@@ -126,6 +126,8 @@ def write_embeddings(batch: Sequence[Fragment], embedded: tuple[EmbeddingModel, 
 TARGETS: Mapping[str, Rebuild] = {
     "keywords": Batches(500, _write_keywords),
     "embeddings": Batches(64, write_embeddings, prepare=_embed),
+    # Canonical columns, too, but made of the text by the rules of the day.
+    "entities": Batches(250, graph.write_routing, prepare=graph.route_said, finish=graph.drop_unmentioned),
     "links": Batches(250, graph.relink),
     "graph": Batches(500, graph.rebuild_graph, finish=graph.drop_unmentioned),
     "episodes": Batches(500, graph.rebuild_episodes, finish=graph.drop_unspoken),

@@ -81,9 +81,29 @@ def test_no_text_closes_the_fence_or_starts_a_line(alice, shelf):
 
 
 @pytest.mark.parametrize("steps", [5, True, 1.5, "abc", {"a": 1}, None])
-def test_odd_steps_are_unknown(steps, alice, store):
+def test_odd_steps_are_left_out(steps, alice, store):
     store("acme:main", "How to oil the mill wheel.", type="procedural", extra={"steps": steps})
-    assert "steps: unknown" in ask(alice)["prompt_prefix"]
+    assert "- [trigger: oil the mill wheel] (" in ask(alice)["prompt_prefix"]
+
+
+@pytest.mark.parametrize("form", ["markdown", "xml"])
+def test_what_nobody_knows_is_left_out(form, alice, store):
+    store("acme:main", "Oil the mill wheel on Fridays.", type="procedural")
+    store("acme:main", "The mill wheel broke.", type="episodic")
+    block = ask(alice, format=form)["prompt_prefix"]
+    assert "Oil the mill wheel on Fridays." in block
+    assert "The mill wheel broke." in block
+    assert "confidence 0.50" in block  # of a procedure that names neither
+    assert not any(word in block for word in ("unknown", "outcome", "trigger", "steps"))
+
+
+@pytest.mark.parametrize("form", ["markdown", "xml"])
+def test_steps_that_a_text_names_are_said_once(form, alice, store):
+    store("acme:main", "How to oil the mill wheel:\n1. Stop it.\n2. Pour the oil.\n\nMind the cat.")
+    block = ask(alice, format=form)["prompt_prefix"]
+    assert "steps: Stop it → Pour the oil" in block
+    assert block.count("Pour the oil") == 1
+    assert "How to oil the mill wheel: Mind the cat." in block
 
 
 def test_no_fact_forges_a_label(alice, store):

@@ -12,7 +12,7 @@ from django.core.management import CommandError, call_command
 from conflicts.public import ClaimDraft
 from memories import access, backups
 from memories.backups.bundle import v1_format
-from memories.models import Fragment, PendingEmbedding
+from memories.models import Claim, Fragment, PendingEmbedding
 
 CHUNK = {
     "id": "5b0d6ad0-3f3e-4d43-9f29-6a2b8f6a3c11",
@@ -48,6 +48,18 @@ def kept(principal):
     return read
 
 
+@pytest.fixture
+def spoken(principal):
+    """What a memory claims, in order."""
+
+    def read(row):
+        with access.enter(principal, why="test"):
+            rows = Claim.objects.filter(fragment=row).order_by("position")
+            return list(rows.values_list("subject", "predicate", "value"))
+
+    return read
+
+
 def with_chunk(**more):
     return {**copy.deepcopy(ENVELOPE), "chunks": [{**CHUNK, **more}]}
 
@@ -73,7 +85,7 @@ def test_a_backup_as_an_envelope(alice, store, back_up):
     assert chunk["embeddingModelId"] == "fake"
 
 
-def test_a_memory_of_several_claims_is_one_chunk_without_them(alice, store, back_up, wipe, take_in, kept):
+def test_a_memory_of_several_claims_is_one_chunk(alice, store, back_up, wipe, take_in, kept, spoken):
     claims = [ClaimDraft("Ada", "lives in", "Oslo"), ClaimDraft("Ada", "dog name", "Rex")]
     row = store("acme:main", "Ada of Oslo has Rex.", by=alice.principal, claims=claims)
     told = alice.client.get(f"/api/v1/backups/{back_up().id}/download?format=json").json()
@@ -81,6 +93,7 @@ def test_a_memory_of_several_claims_is_one_chunk_without_them(alice, store, back
     wipe()
     assert take_in(told).report["insert"] == 1
     assert kept()[str(row.id)].content == "Ada of Oslo has Rex."
+    assert spoken(kept()[str(row.id)]) == [("Ada", "lives in", "Oslo"), ("Ada", "dog name", "Rex")]
 
 
 def test_an_empty_backup_is_an_envelope_too(alice, store, back_up):
@@ -206,3 +219,54 @@ def test_an_increment_is_no_envelope(alice, store, back_up):
     made = back_up(base=str(back_up().id))
     answer = alice.client.get(f"/api/v1/backups/{made.id}/download?format=json")
     assert (answer.status_code, answer.json()["code"]) == (409, "increment")
+
+
+TOLD = {
+    "eventAt": "2026-01-05T09:00:00+01:00",
+    "conversationId": "c-1",
+    "sequence": 7,
+    "entities": [{"text": "Gina", "label": "person", "confidence": 0.9}],
+    "topics": ["mill"],
+    "emotionalValence": -0.5,
+}
+
+
+def test_what_was_said_when_and_where_comes_back(alice, store, back_up, wipe, take_in, kept, spoken):
+    said = {"event_at": datetime.datetime(2026, 1, 5, 8, tzinfo=datetime.UTC), "conversation_id": "c-1", "sequence": 7}
+    said |= {"entities": TOLD["entities"], "topics": ["mill"], "emotional_valence": -0.5}
+    claim = ClaimDraft("Gina", "owns", "mill", valid_from=said["event_at"])
+    row = store("acme:main", "Gina has the mill.", by=alice.principal, claims=[claim], **said)
+    told = alice.client.get(f"/api/v1/backups/{back_up().id}/download?format=json").json()
+    assert told["chunks"][0]["metadata"]["claim"]["validFrom"] == "2026-01-05T08:00:00+00:00"
+    wipe()
+    assert take_in(told).report["insert"] == 1
+    after = kept()[str(row.id)]
+    assert {name: getattr(after, name) for name in said} == said
+    assert spoken(after) == [("Gina", "owns", "mill")]
+    assert after.extra == {}
+
+
+def test_an_older_one_is_read_in_its_texts(take_in, kept):
+    take_in(with_chunk(content="Gina Lopez loves her wonderful studio in Paris."))
+    row = kept()[CHUNK["id"]]
+    assert "Gina Lopez" in [entity["text"] for entity in row.entities]
+    assert "gina lopez" in row.topics
+    assert row.emotional_valence > 0
+
+
+ODD = {
+    "eventAt": "some day",
+    "conversationId": 5,
+    "sequence": "first",
+    "entities": ["Gina"],
+    "topics": "mill",
+    "emotionalValence": 7,
+    "claim": {"subject": "Gina"},
+    "claims": [],
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_what_somebody_else_means_by_a_name_stays_beside(name, take_in, kept):
+    assert take_in(with_chunk(metadata={name: ODD[name]})).report["insert"] == 1
+    assert kept()[CHUNK["id"]].extra == {name: ODD[name]}

@@ -1,6 +1,7 @@
 """manage.py config show, as a process."""
 
 import json
+import math
 import subprocess
 import sys
 
@@ -29,6 +30,67 @@ def test_each_value_has_its_origin(run, tmp_path):
     assert rows["PORT"] == {"setting": "PORT", "value": 9000, "origin": "TOML", "toml": "server.port"}
     assert (rows["LOG_LEVEL"]["value"], rows["LOG_LEVEL"]["origin"]) == ("WARNING", "environment")
     assert (rows["RECEIPT_DAYS"]["value"], rows["RECEIPT_DAYS"]["origin"]) == (90, "default")
+
+
+ASKED = """
+from memories.ingest import chunking
+from memories.models import scoring
+from memories.upkeep.consolidation.options import parse_options
+from memories.upkeep.lifecycle import capacity, compaction, eviction, tiers
+run = parse_options({})
+print([scoring.decayed(1, days=1, kept=False), "-0.25 *" in scoring.relevance_sql(), scoring.COLD, scoring.FADED])
+weight = scoring.initial_importance(entities=1, valence=0, source_type="manual")
+print([weight, "0.7 * greatest(abs" in scoring.WEIGHT_SQL])
+print([run.dedup_threshold, run.corroborate_threshold, run.compress_age_days, run.prune_age_days])
+print([*compaction.DAYS.values(), tiers.WARM_DAYS, capacity.EVICTION, capacity.AFTER_EVICTION, eviction.RECENT_HOURS])
+print([scoring.PROTECTED, ">= 0.6 " in compaction.PRESERVED, scoring.MOST_OF_THE_WEAK, chunking.LIMIT])
+"""
+FILE = """
+[decay]
+per_day = 0.25
+cold_below = 0.3
+archive_below = 0.2
+[consolidation]
+dedup_threshold = 0.97
+corroborate_threshold = 0.92
+compress_age_days = 10
+prune_age_days = 20
+[compaction]
+summary_days = 5
+keywords_days = 6
+hash_days = 7
+[upkeep]
+warm_days = 8
+[eviction]
+start = 0.85
+target = 0.6
+recent_hours = 12
+protected_importance = 0.6
+[weights]
+base = 0.2
+entity = 0.1
+manual = 0.0
+emotion = 0.7
+[limits]
+max_content_length = 1500
+"""
+
+
+def test_what_the_file_says_is_what_scores_and_upkeep_take(web_environment, tmp_path):
+    path = tmp_path / "nova.toml"
+    path.write_text(FILE)
+    command = [sys.executable, "manage.py", "shell", "--no-imports", "-c", ASKED]
+    environment = {**web_environment, "NOVAMEM_CONFIG": str(path)}
+    ended = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stderr
+    told = [json.loads(line.replace("True", "true")) for line in ended.stdout.splitlines()]
+    assert told == [
+        [pytest.approx(math.exp(-0.25)), True, 0.3, 0.2],
+        [pytest.approx(0.3), True],
+        [0.97, 0.92, 10, 20],
+        [5, 6, 7, 8, 0.85, 0.6, 12],
+        [0.6, True, 0.59, 1500],
+    ]
 
 
 def test_secrets_are_not_shown(run, web_environment):

@@ -9,7 +9,7 @@ from tests.conftest import stored
 
 # Path and the number of queries that it takes an admin, whatever the project holds.
 PAGES = {
-    "/": 38,
+    "/": 39,
     "/review/": 61,
     "/proposals/": 24,
     "/proposals/?namespace=acme:main&kind=supersession": 24,
@@ -21,6 +21,7 @@ PAGES = {
     "/context/": 16,
     "/context/?q=budget": 29,
     "/consolidation/": 19,
+    "/thresholds/": 31,
     "/backups/": 28,
     "/namespaces/": 20,
     "/namespaces/acme:main/merge/": 25,
@@ -32,7 +33,7 @@ PAGES = {
     "/agents/": 17,
     "/connect/": 16,
 }
-ADMINS = ("/backups/", "/namespaces/acme:main/merge/", "/audit/", "/agents/")
+ADMINS = ("/thresholds/", "/backups/", "/namespaces/acme:main/merge/", "/audit/", "/agents/")
 
 
 @pytest.fixture

@@ -58,6 +58,50 @@ def test_near_identical_memories_are_merged(run, remember, link, now_of, princip
     assert report["after"] == {"total": 3, "active": 2}
 
 
+SPELLINGS = [
+    "The heron nests behind the old mill.",
+    "the heron nests behind  the old mill!",
+    "The Heron nests behind the old mill",
+]
+
+
+def test_one_wording_in_three_spellings_becomes_one_memory(run, remember, now_of, principal):
+    rows = [remember(text, vector=unit(*[0] * n, 1), base=0.9 - n / 9) for n, text in enumerate(SPELLINGS)]
+    report = run().report
+    assert (report["merged"], report["after"]["active"]) == (2, 1)
+    assert sorted(now_of(row).status for row in rows) == ["active", "superseded", "superseded"]
+    assert run().report["merged"] == 0
+
+
+def test_spellings_of_unequal_claims_stay(run, remember):
+    texts = ["My favourite colour is teal.", "my favourite colour is TEAL!"]
+    claims = [ClaimDraft("Ada", "likes", value) for value in ("teal", "plum")]
+    for n, text in enumerate(texts):
+        remember(text, vector=unit(*[0] * n, 1), claim=claims[n])
+    assert run().report["merged"] == 0
+
+
+def test_a_great_many_of_one_wording_become_one_memory(run, remember):
+    for n in range(12):
+        remember("Milk is out" + "!" * n, vector=unit(*[0] * n, 1))
+    assert run().report["after"]["active"] == 1
+
+
+def test_a_stronger_spelling_is_never_hidden(run, remember, now_of, alice, bob):
+    strong = remember(SPELLINGS[0], by=alice.principal, source="user_explicit", vector=unit(1))
+    weak = remember(SPELLINGS[1], by=bob.principal, vector=unit(0, 1), age=9)
+    assert run().report["merged"] == 1
+    assert (now_of(strong).status, now_of(weak).superseded_by_id) == ("active", strong.id)
+
+
+def test_spellings_of_other_keys_times_and_types_stay(run, remember, now):
+    remember(SPELLINGS[0], vector=unit(1), key="a")
+    remember(SPELLINGS[1], vector=unit(0, 1), key="b")
+    remember(SPELLINGS[2], vector=unit(0, 0, 1), event_at=now)
+    remember(SPELLINGS[2], vector=unit(0, 0, 0, 1), type="procedural")
+    assert run().report["merged"] == 0
+
+
 @pytest.mark.parametrize(
     ("one", "other"),
     [
@@ -151,7 +195,7 @@ def test_a_weaker_contradiction_waits_for_a_person(run, remember, now_of, princi
 @pytest.mark.parametrize("before", [False, True], ids=["of_this_run", "of_a_run_before"])
 def test_who_waits_yields_to_a_winner_that_says_the_same(run, undo, remember, now_of, belief, alice, bob, before):
     old = remember("The budget is $7500.", vector=unit(1), by=alice.principal, age=9)
-    waiting = remember("The budget is $750.", vector=unit(0, 1), by=bob.principal, age=8)
+    waiting = remember("The budget is $750. Tell them.", vector=unit(0, 1), by=bob.principal, age=8)
     expected = {"resolved": 2, "pending": 0, "claims": 1}
     if before:
         assert run().report["contradictions"] == {"resolved": 0, "pending": 1, "claims": 1}

@@ -63,7 +63,9 @@ def world(remember, link, alice, bob):
     speaking = [
         (
             remember(f"Otter {n} sleeps.", vector=unit(*[0] * (10 + n), 1), by=alice.principal, **source),
-            remember(f"Otter {n} sleeps!", vector=beside(0.93, axis=10 + n, other=20 + n), by=bob.principal, **source),
+            remember(
+                f"Otter {n} sleeps, yes.", vector=beside(0.93, axis=10 + n, other=20 + n), by=bob.principal, **source
+            ),
         )
         for n in range(2)
     ]

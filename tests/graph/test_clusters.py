@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from memories import access, upkeep
 from memories.models import Cluster, ClusterLabel, ClusterMember
+from memories.upkeep.communities import SimilarPair, find_communities
 from memories.upkeep.graph import refresh
-from memories.upkeep.graph.communities import SimilarPair, find_communities
 from tests.graph.conftest import at
 from tests.properties.ground import examples, undone
 

@@ -111,3 +111,34 @@ def test_material_when_its_further_fields_are_replaced_stays_material(alice, sto
     assert change(alice, said["id"], extra={"carries_material": False, "note": "read"}) == 200
     shown = alice.client.get(f"{URL}/fragments/{said['id']}").json()
     assert shown["extra"] == {"carries_material": True, "note": "read"}
+
+
+def test_an_ingested_handbook_is_typed_by_part(alice):
+    text = (
+        "# Handbook\n\nOur office is in the old mill by the river, and lunch is served at noon.\n\n## How to deploy\n\n"
+        "1. Run the tests of the whole house.\n2. Push the tag.\n\n"
+        "## Pets\n\nDogs are welcome in the whole house."
+    )
+    body = {"namespace": NAMESPACE, "text": text, "source": "handbook.md"}
+    answer = alice.client.post(f"{URL}/ingest", body, format="json").json()
+    rows = [alice.client.get(f"{URL}/fragments/{row['id']}").json() for row in answer["stored"]]
+    assert [row["type"] for row in rows] == ["semantic", "procedural", "semantic"]
+    assert rows[1]["extra"] == {"trigger": "deploy", "steps": ["Run the tests of the whole house", "Push the tag"]}
+    assert rows[0]["extra"] == rows[2]["extra"] == {}
+    again = alice.client.post(f"{URL}/ingest", body, format="json").json()
+    assert again["stored"] == []
+
+
+def test_steps_that_were_read_follow_their_text(alice, store_memory, change):
+    told = store_memory(alice, "How to pay: 1. Ask. 2. Pay.", source="user_explicit")
+    assert (told["type"], told["extra"]) == ("procedural", {"trigger": "pay", "steps": ["Ask", "Pay"]})
+    assert change(alice, told["id"], content="How to leave: 1. Stand up. 2. Go.") == 200
+    shown = alice.client.get(f"{URL}/fragments/{told['id']}").json()
+    assert shown["extra"] == {"trigger": "leave", "steps": ["Stand up", "Go"]}
+
+
+def test_steps_that_were_given_are_kept(alice, store_memory, change):
+    told = store_memory(alice, "How to pay: 1. Ask. 2. Pay.", source="user_explicit", extra=STEPS)
+    assert told["extra"] == STEPS
+    assert change(alice, told["id"], content="How to leave: 1. Stand up. 2. Go.") == 200
+    assert alice.client.get(f"{URL}/fragments/{told['id']}").json()["extra"] == STEPS

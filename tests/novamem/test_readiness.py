@@ -1,13 +1,15 @@
 """What brings the tables to where the code expects them, and what it says to a database of another version."""
 
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from subprocess import PIPE, Popen
 
 import psycopg
 import pytest
 
-from novamem import database, readiness
+from novamem import database, env, readiness
 from novamem.database import Logins, NotPrepared
 from novamem.embedded import running
 
@@ -39,6 +41,19 @@ def test_does_nothing_twice(migrated: Logins, capfd: pytest.CaptureFixture[str])
     readiness.begin(migrated)
     readiness.bring_up(migrated)
     assert capfd.readouterr() == ("", "")
+
+
+def test_two_commands_on_a_new_database_wait_for_each_other(data_dir: Path) -> None:
+    code = "import json, sys; from novamem import readiness; from novamem.database import Logins\n"
+    code += "readiness.begin(Logins(*json.loads(sys.argv[1])))"
+    with running(data_dir) as logins:
+        made = database.prepare_database(logins, "two")
+        words = [sys.executable, "-c", code, json.dumps([made.app, made.owner])]
+        both = [Popen(words, cwd=env.ROOT, stderr=PIPE, text=True) for _ in range(2)]
+        told = [process.communicate(timeout=300)[1] for process in both]
+        assert [process.returncode for process in both] == [0, 0], told
+        assert sum("✓ migrations" in said for said in told) == 1
+        readiness.check_current(made.app)
 
 
 def test_leaves_a_database_that_is_not_new_to_the_server(migrated: Logins, capfd: pytest.CaptureFixture[str]) -> None:

@@ -19,12 +19,12 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from django.apps import apps
 
 from conflicts.authority import SOURCE_RANK
-from memories.backups.bundle import policies, vectors
+from memories.backups.bundle import policies, v1_details, vectors
 from memories.backups.bundle.manifest import Footer, Manifest, canonical
 from memories.backups.bundle.reader import BrokenBundle, BundleLine, BundleReader, UnknownVersion, parsed
 from memories.backups.bundle.records import LISTS, LONGEST
 from memories.errors import NovaError
-from memories.models import Fragment, Namespace
+from memories.models import Claim, Fragment, Namespace
 from memories.models.enums import ExportPolicy, FragmentType, SourceClass, SourceType
 from memories.models.table_spec import specs
 
@@ -112,6 +112,7 @@ def envelope_of(file: BinaryIO, *, now: datetime.datetime) -> dict[str, Any]:
 def _chunk(line: BundleLine) -> dict[str, Any]:
     row = line.told["row"]
     metadata = {"namespace": line.told["namespace"], **{name: row[column] for name, column in NAMED.items()}}
+    metadata |= v1_details.written(line.told)
     found = {
         "id": row["id"],
         "content": row["content"],
@@ -182,14 +183,20 @@ def _record(number: int, chunk: Any, *, project: str) -> tuple[int, dict[str, An
         refuse("its namespace is another project's")
     row = _row(Fragment(agent_id=place.partition(":")[2][:63], **DEFAULTS))
     row |= {column: more[name] for name, column in NAMED.items() if name in more}
+    details = v1_details.read(more, chunk["content"])
     extra = more.get("extra", {})
     if not isinstance(row["source"], str) or type(extra) is not dict:
         refuse("source is a text, extra an object")
-    row |= {"id": which, "content": chunk["content"], "authority": RANKS.get(row["source"], 1)}
-    row["extra"] = {name: value for name, value in more.items() if name not in {*NAMED, "namespace", "extra"}} | extra
+    row |= {"id": which, "content": chunk["content"], "authority": RANKS.get(row["source"], 1), **details.columns}
+    known = {*NAMED, *details.names, "namespace", "extra"}
+    row["extra"] = {name: value for name, value in more.items() if name not in known} | extra
     row |= {name: _time(chunk[key], f"chunks[{number}].{key}") for name, key in TIMES}
+    said = [_row(Claim(authority=row["authority"], **claim)) for claim in details.claims]
+    said = [{**claim, "last_seen_at": row["updated_at"]} for claim in said]
     beside = dict.fromkeys(("claim", "access", *LISTS))
     record: dict[str, Any] = {"kind": "fragment", "namespace": place, "row": row, **beside}
+    if said:
+        record |= {"claim": said[0], **({"claims": said[1:]} if said[1:] else {})}
     if chunk.get("embedding") is not None:
         record["vectors"] = [_vector(chunk, refuse)]
     return number, record

@@ -1,4 +1,4 @@
-"""`manage.py rebuild keywords|embeddings|links|graph|episodes|clusters`."""
+"""`manage.py rebuild keywords|embeddings|entities|links|graph|episodes|clusters`."""
 
 import json
 from typing import Annotated

@@ -6,6 +6,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from conflicts.free_text import Upheld
 from memories.agent_tasks import RecentTask
+from memories.language.procedures import read_procedure
 from memories.models import Fragment, Tombstone
 from memories.models.enums import FragmentType, Status
 from memories.retrieval.context.sanitization import fact, one_line, quoted
@@ -29,21 +30,16 @@ def estimate_tokens(text: str) -> int:
 
 
 def facts(fragment: Fragment) -> list[str]:
-    """Return what a reader needs beside the text, by type; what is missing reads "unknown"."""
+    """Return what a reader needs beside the text, by type; what nobody knows is left out."""
     if fragment.type == FragmentType.EPISODIC:
-        return [
-            day(fragment),
-            fragment.project.name,
-            fact(fragment.agent_id),
-            f"outcome {fragment.outcome or UNKNOWN}",
-        ]
+        outcome = [f"outcome {fragment.outcome}"] if fragment.outcome else []
+        return [day(fragment), fragment.project.name, fact(fragment.agent_id), *outcome]
     if fragment.type == FragmentType.PROCEDURAL:
         given = fragment.extra.get("steps")
-        steps = [fact(step) for step in given] if isinstance(given, list) else []
-        return [
-            f"trigger: {fact(fragment.extra.get('trigger') or '') or UNKNOWN}",
-            f"steps: {' → '.join(filter(None, steps)) or UNKNOWN}",
-        ]
+        steps = " → ".join(filter(None, map(fact, given if isinstance(given, list) else [])))
+        trigger = fact(fragment.extra.get("trigger") or "")
+        if trigger or steps:
+            return [f"{name}: {said}" for name, said in (("trigger", trigger), ("steps", steps)) if said]
     return [f"confidence {_trust(fragment)}", f"evidence {fragment.corroboration}"]
 
 
@@ -103,7 +99,7 @@ def line(fragment: Fragment, *, form: str) -> str:
 def _markdown(fragment: Fragment) -> str:
     """`- [facts] (source class, trust) text`."""
     label = ", ".join([fragment.source, f"trust {_trust(fragment)}", *_contested(fragment), *_doubted(fragment)])
-    return f"- [{' · '.join(facts(fragment))}] ({label}) {quoted(fragment.content) or UNKNOWN}"
+    return f"- [{' · '.join(facts(fragment))}] ({label}) {_text(fragment)}"
 
 
 def _xml(fragment: Fragment) -> str:
@@ -115,7 +111,17 @@ def _xml(fragment: Fragment) -> str:
         "trust": _trust(fragment),
         "about": "; ".join([*facts(fragment), *_contested(fragment), *_doubted(fragment)]),
     }
-    return f"<memory {_attributes(attributes)}>{escape(quoted(fragment.content) or UNKNOWN)}</memory>"
+    return f"<memory {_attributes(attributes)}>{escape(_text(fragment))}</memory>"
+
+
+def _text(fragment: Fragment) -> str:
+    """Return its text, without the steps that the facts say already."""
+    text = fragment.shown
+    if fragment.type == FragmentType.PROCEDURAL and (steps := fragment.extra.get("steps")):
+        found = read_procedure(text)
+        if found.steps == steps:
+            text = f"{text[: found.start]}\n{text[found.end :]}"
+    return quoted(text) or quoted(fragment.shown) or UNKNOWN
 
 
 def gone_line(stone: Tombstone, *, form: str) -> str:

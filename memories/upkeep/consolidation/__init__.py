@@ -2,6 +2,7 @@
 
 from memories.operations import NoPlan, PlanUsed
 from memories.upkeep.consolidation.change_log import record_changes
+from memories.upkeep.consolidation.decay import count_fading
 from memories.upkeep.consolidation.digest_requests import CannotDigest, DigestRequest, prepare_digest, store_digest
 from memories.upkeep.consolidation.digests import LEAST, MOST
 from memories.upkeep.consolidation.options import RANGES, check
@@ -24,6 +25,7 @@ __all__ = [
     "PlanUsed",
     "check",
     "consolidate",
+    "count_fading",
     "expire",
     "store_digest",
     "report_lines",

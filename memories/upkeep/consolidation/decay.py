@@ -12,11 +12,9 @@ from django.db import connection
 
 from conflicts.bulk_changes import end_waiting_of_many
 from memories import access
-from memories.models import Fragment
+from memories.models import Fragment, Namespace
 from memories.models.enums import ArchivePolicy, Status
 from memories.models.scoring import (
-    COLD,
-    FADED,
     KEPT,
     LAST_USED,
     STABILITY,
@@ -27,6 +25,7 @@ from memories.models.scoring import (
 from memories.upkeep.consolidation.plan_state import Outlook
 from memories.upkeep.consolidation.steps import Phase, StepDraft
 from memories.upkeep.protections import IS_BELIEVED, STAYS_READABLE, USERS_OWN, protected_from
+from memories.upkeep.thresholds import Thresholds
 
 DOUBTED = 0.3
 BATCH = 5_000
@@ -78,6 +77,18 @@ def plan(outlook: Outlook) -> None:
         outlook.take(outlook.wanted([*_superseded(outlook), *_disputed(outlook)]))
 
 
+def count_fading(namespace: Namespace, wanted: Thresholds, *, now: datetime.datetime) -> int:
+    """Return how many memories consolidation would archive for their relevance, in the open transaction."""
+    none: dict[str, list[uuid.UUID]] = {
+        name: [] for name in ("losers", "keepers", "gone", "arrived", "claiming", "believed")
+    }
+    below = {"cold": wanted.cold_below, "faded": wanted.archive_below}
+    place: dict[str, Any] = {"project": namespace.project_id, "namespace": namespace.id, "now": now}
+    with connection.cursor() as cursor:
+        cursor.execute(FADING, {**place, **none, **below, "all": namespace.archive_policy == ArchivePolicy.ALL})
+        return sum(archives for _, _, archives in cursor)
+
+
 def _values(outlook: Outlook) -> dict[str, Any]:
     return {
         "project": outlook.project_id,
@@ -87,8 +98,8 @@ def _values(outlook: Outlook) -> dict[str, Any]:
         "gone": list(outlook.gone | outlook.waiting),
         "arrived": list(outlook.arrived),
         "claiming": [s.fragment for s in outlook.steps if s.phase == Phase.CONTRADICTIONS],
-        "cold": COLD,
-        "faded": FADED,
+        "cold": outlook.thresholds.cold_below,
+        "faded": outlook.thresholds.archive_below,
         "believed": list(outlook.believed),
         "all": outlook.namespace.archive_policy == ArchivePolicy.ALL,
         "spared": protected_from(outlook.project_id, outlook.namespace.id),
@@ -123,14 +134,14 @@ def _unprotected(outlook: Outlook) -> Any:
 def move_faded_to_cold(outlook: Outlook, steps: Sequence[StepDraft]) -> list[StepDraft]:
     """Put into the cold tier what is still as faded, in the open transaction; answer the steps that were done."""
     cold = f"UPDATE memories_fragment f SET tier = 'cold' WHERE {FADED_STILL} AND NOT {IS_BELIEVED}"
-    return _apply_steps(outlook, steps, cold, below=COLD)
+    return _apply_steps(outlook, steps, cold, below=outlook.thresholds.cold_below)
 
 
 def archive(outlook: Outlook, steps: Sequence[StepDraft]) -> list[StepDraft]:
     """Archive what is still as faded; answer the steps that were done."""
     put = "status = 'archived', archived_reason = 'decayed', updated_at = %(now)s"
     faded = f"UPDATE memories_fragment f SET {put} WHERE {FADED_STILL} AND NOT {STAYS_READABLE}"
-    done = _apply_steps(outlook, steps, faded, below=FADED)
+    done = _apply_steps(outlook, steps, faded, below=outlook.thresholds.archive_below)
     _detach_archived(outlook, done)
     return done
 

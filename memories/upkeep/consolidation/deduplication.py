@@ -3,7 +3,7 @@
 import datetime
 import uuid
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,14 +12,17 @@ from django.db import connection
 
 from conflicts.bulk_changes import supersede_repeated
 from memories import access
+from memories.models import Fragment
 from memories.models.scoring import days_between, trust
 from memories.upkeep.consolidation import vectors
 from memories.upkeep.consolidation.facts import Facts, facts
 from memories.upkeep.consolidation.near_duplicates import find_near_duplicates
 from memories.upkeep.consolidation.plan_state import Outlook
+from memories.upkeep.consolidation.spellings import read_groups, spelling
 from memories.upkeep.consolidation.steps import Phase, StepDraft
 
 BATCH = 5_000
+KEEPERS = 8  # of one wording: how many are compared with all others, so that thousands of them cost no square
 MEMBERS = """
     SELECT f.id, f.type, f.authority, f.source, f.corroboration, f.reinforcements, f.disputes, f.created_at, f.event_at,
         f.content, said.claims, said.authority
@@ -59,11 +62,18 @@ class Member:
         """What its text says."""
         return facts(self.content)
 
+    @cached_property
+    def spelling(self) -> str:
+        """Its words, whatever their case and punctuation."""
+        return spelling(self.content)
+
     def says_as(self, other: "Member") -> bool:
         """Equal claims or, without claims, equal facts, of one time."""
         if self.type != other.type or self.claim != other.claim:
             return False
-        return self.claim is not None or (self.event_at == other.event_at and self.facts.agree(other.facts))
+        return self.claim is not None or (
+            self.event_at == other.event_at and (self.spelling == other.spelling or self.facts.agree(other.facts))
+        )
 
     def may_stand_for(self, other: "Member") -> bool:
         """Return whether nothing stronger is hidden behind it: what was read out of a text is weaker than the text."""
@@ -91,21 +101,41 @@ class Likeness:
 
 
 def find_duplicates(outlook: Outlook) -> list[Likeness]:
-    """Return the pairs of active memories that say the same, above the lower of both thresholds."""
+    """Return the pairs of active memories that say the same: above the lower of both thresholds, or in one wording."""
     floor = min(outlook.wish.dedup_threshold, outlook.wish.corroborate_threshold)
     read = vectors.read(outlook)
     pairs, cosines = find_near_duplicates(read.matrix, floor=floor, centre=read.centre)
+    near = {(read.fragment(a), read.fragment(b)): float(c) for (a, b), c in zip(pairs, cosines, strict=True)}
+    groups = read_groups(outlook)
+    members = _members(outlook, {id for pair in near for id in pair} | {id for group in groups for id in group})
+    near |= dict.fromkeys(_spelled_alike(groups, members, outlook.now), 1.0)
+    known = (Likeness(members[a], members[b], c) for (a, b), c in near.items() if a in members and b in members)
+    return [likeness for likeness in known if likeness.one.says_as(likeness.other)]
+
+
+def _members(outlook: Outlook, wanted: set[uuid.UUID]) -> dict[uuid.UUID, Member]:
     members: dict[uuid.UUID, Member] = {}
-    rows = sorted({int(row) for row in pairs.ravel()})
-    for start in range(0, len(rows), BATCH):
-        wanted = [read.fragment(row) for row in rows[start : start + BATCH]]
+    ids = sorted(wanted)
+    for start in range(0, len(ids), BATCH):
         with access.enter(outlook.principal, why="plan"), connection.cursor() as cursor:
-            cursor.execute(MEMBERS, [outlook.project_id, wanted, outlook.project_id])
+            cursor.execute(MEMBERS, [outlook.project_id, ids[start : start + BATCH], outlook.project_id])
             found = [Member(*row) for row in cursor]
         members |= {member.id: member for member in outlook.aside.each(found, _read, name=lambda member: member.id)}
-    sides = ((read.fragment(a), read.fragment(b), float(c)) for (a, b), c in zip(pairs, cosines, strict=True))
-    known = (Likeness(members[a], members[b], c) for a, b, c in sides if a in members and b in members)
-    return [likeness for likeness in known if likeness.one.says_as(likeness.other)]
+    return members
+
+
+def _spelled_alike(
+    groups: Iterable[list[uuid.UUID]], members: dict[uuid.UUID, Member], now: datetime.datetime
+) -> Iterator[tuple[uuid.UUID, uuid.UUID]]:
+    """Pairs (first < second) of one wording; of a large group the first by rank with all."""
+    for group in groups:
+        wordings: dict[tuple[Any, ...], list[Member]] = defaultdict(list)
+        for member in (members[id] for id in group if id in members):
+            wordings[member.spelling, member.claim, member.event_at].append(member)
+        for alike in wordings.values():
+            alike.sort(key=lambda member: member.rank(now))
+            for at, keeper in enumerate(alike[:KEEPERS]):
+                yield from ((min(keeper.id, m.id), max(keeper.id, m.id)) for m in alike[at + 1 :])
 
 
 def _read(member: Member) -> Member:
@@ -209,7 +239,7 @@ JOIN_LINKS = """
 
 def apply(outlook: Outlook, steps: Sequence[StepDraft]) -> list[StepDraft]:
     """Merge, in the open transaction; answers the steps that were done. Those no longer alike are left."""
-    still = _still_alike(outlook, steps)
+    still = _still_alike(outlook, steps) | _still_spelled_alike(outlook, steps)
     done = [step for step in steps if step.fragment in still]
     if not done:
         return []
@@ -229,6 +259,13 @@ def _still_alike(outlook: Outlook, steps: Sequence[StepDraft]) -> set[uuid.UUID]
     with connection.cursor() as cursor:
         cursor.execute(STILL_ALIKE, {**_values(outlook, steps), "floor": outlook.wish.dedup_threshold})
         return {row[0] for row in cursor}
+
+
+def _still_spelled_alike(outlook: Outlook, steps: Sequence[StepDraft]) -> set[uuid.UUID]:
+    wanted = {id for step in steps for id in (step.fragment, step.other)}
+    rows = Fragment.objects.within(outlook.project_id).filter(id__in=wanted).values_list("id", "content")
+    spellings = {id: spelling(content) for id, content in rows}
+    return {s.fragment for s in steps if s.other and spellings.get(s.fragment) == spellings.get(s.other, "")}
 
 
 def _values(outlook: Outlook, steps: Iterable[StepDraft]) -> dict[str, Any]:

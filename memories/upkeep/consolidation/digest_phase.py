@@ -17,6 +17,7 @@ from memories import access, governance
 from memories.models import Fragment
 from memories.models.enums import SourceClass
 from memories.providers import embed
+from memories.upkeep.communities import SimilarPair, find_communities
 from memories.upkeep.consolidation.digests import (
     LEAST,
     MOST,
@@ -29,7 +30,6 @@ from memories.upkeep.consolidation.digests import (
 from memories.upkeep.consolidation.options import LLM
 from memories.upkeep.consolidation.plan_state import MOST_DIGESTS, Outlook
 from memories.upkeep.consolidation.steps import Phase, StepDraft
-from memories.upkeep.graph import SimilarPair, find_communities
 from memories.upkeep.protections import INFERRED, IS_CHOSEN, USERS_OWN
 
 TOLD = 900  # characters of memories that one digest tells: five turns of a talk or so

@@ -4,6 +4,8 @@ import uuid
 from dataclasses import dataclass, fields
 from typing import Any
 
+from django.conf import settings
+
 from memories import governance
 from memories.operations import ACCEPT, BadOptions, Options
 
@@ -30,11 +32,11 @@ class ConsolidationOptions:
     `confirm`: although it changes much; `accept_recall_loss`: although recall checks would fail afterwards.
     """
 
-    dedup_threshold: float = 0.95
-    corroborate_threshold: float = 0.9
-    compress_age_days: int = 30
+    dedup_threshold: float = settings.CONSOLIDATION["dedup_threshold"]
+    corroborate_threshold: float = settings.CONSOLIDATION["corroborate_threshold"]
+    compress_age_days: int = settings.CONSOLIDATION["compress_age_days"]
     prune_superseded: bool = True
-    prune_age_days: int = 90
+    prune_age_days: int = settings.CONSOLIDATION["prune_age_days"]
     method: str = "extractive"
     max_memories: int | None = None
     plan_id: uuid.UUID | None = None

@@ -10,6 +10,7 @@ from memories.models import EmbeddingModel, Namespace, Operation, PlanStep
 from memories.upkeep.consolidation.options import ConsolidationOptions
 from memories.upkeep.consolidation.steps import Phase, StepDraft
 from memories.upkeep.failures import SetAside
+from memories.upkeep.thresholds import Thresholds
 
 # A cap a run, so that one run's transaction stays short; what it puts off is `deferred`.
 MOST_HEARD, MOST_DIGESTS = 5_000, 5
@@ -41,6 +42,7 @@ class Outlook:
     waiting: set[uuid.UUID] = field(default_factory=set)
     # Who is going to claim something that is believed more than a document.
     believed: set[uuid.UUID] = field(default_factory=set)
+    thresholds: Thresholds = field(default_factory=Thresholds)
     # The rows that a phase failed on.
     aside: SetAside = field(default_factory=SetAside)
 

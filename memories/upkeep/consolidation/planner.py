@@ -26,6 +26,7 @@ from memories.upkeep.consolidation import (
 from memories.upkeep.consolidation.options import parse_options
 from memories.upkeep.consolidation.plan_state import Outlook, declined_steps
 from memories.upkeep.consolidation.steps import Phase
+from memories.upkeep.thresholds import thresholds_of
 
 KIND = "consolidate"
 UNAPPLIED = datetime.timedelta(days=1)  # how long a plan that was not applied may still be
@@ -38,6 +39,7 @@ def outlook_of(principal: Principal, operation: Operation) -> Outlook:
         namespace.refresh_from_db()
         outlook = Outlook(principal, operation, namespace, parse_options(operation.options), active_model())
         outlook.declined = declined_steps(namespace)
+        outlook.thresholds = thresholds_of(principal.project_id)
         for report in _at_that_time(operation):
             for name, number in (report or {}).get("used", {}).items():
                 outlook.used[name] = outlook.used.get(name, 0) + number

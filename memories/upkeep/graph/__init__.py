@@ -1,7 +1,7 @@
 """What joins memories: similar links, clusters, episodes, and the graph of what they speak of."""
 
 from memories.upkeep.graph.cluster_labels import LabelledCluster, cluster_answers, clusters, set_label
-from memories.upkeep.graph.communities import SimilarPair, find_communities
+from memories.upkeep.graph.derived_columns import route_said, write_routing
 from memories.upkeep.graph.episode_list import (
     MOST_READ,
     EpisodeQuery,
@@ -30,9 +30,7 @@ __all__ = [
     "Graph",
     "GraphGround",
     "LabelledCluster",
-    "SimilarPair",
     "clusters",
-    "find_communities",
     "drop_unmentioned",
     "drop_unspoken",
     "entities",
@@ -50,4 +48,6 @@ __all__ = [
     "summary_of",
     "cluster_answers",
     "title_of",
+    "route_said",
+    "write_routing",
 ]

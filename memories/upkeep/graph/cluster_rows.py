@@ -7,7 +7,7 @@ from typing import Any
 from django.db import connection
 
 from memories.models import Connected, Namespace
-from memories.upkeep.graph.communities import SimilarPair, find_communities
+from memories.upkeep.communities import SimilarPair, find_communities
 
 
 def cluster(namespace: Namespace, *, now: datetime.datetime) -> int:

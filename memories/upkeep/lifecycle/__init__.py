@@ -1,7 +1,7 @@
 """The life of a memory: how close at hand it is kept, how much of it is left, when it leaves and how it returns."""
 
 from memories.upkeep.lifecycle.archival import archive_old, check_putting_away, expire_copies
-from memories.upkeep.lifecycle.capacity import Capacity, after_storing, capacities, capacity_of, vector_octets
+from memories.upkeep.lifecycle.capacity import Capacity, after_storing, capacities, vector_octets
 from memories.upkeep.lifecycle.compaction import (
     check_compaction,
     compact,
@@ -16,7 +16,7 @@ from memories.upkeep.lifecycle.eviction import (
 )
 from memories.upkeep.lifecycle.removal import Cause, remove_fragments
 from memories.upkeep.lifecycle.restoration import restore, undo_leaving, visible_tombstone
-from memories.upkeep.lifecycle.schedule import due
+from memories.upkeep.lifecycle.schedule import count_due, due
 from memories.upkeep.lifecycle.tiers import check_tiering, move_one, sizes, tier
 
 __all__ = [
@@ -25,13 +25,13 @@ __all__ = [
     "after_storing",
     "candidates",
     "capacities",
-    "capacity_of",
     "check_compaction",
     "check_eviction",
     "check_putting_away",
     "check_tiering",
     "compact",
     "compact_one",
+    "count_due",
     "due",
     "evict",
     "excesses",

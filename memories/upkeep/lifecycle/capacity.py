@@ -13,9 +13,11 @@ from memories import access
 from memories.access import Principal
 from memories.models import EmbeddingModel, Fragment
 from memories.models.enums import CapacityStatus, EvictionReason, Tier
+from memories.upkeep.thresholds import Thresholds, thresholds_of
 
-WARNING, EVICTION, AGGRESSIVE = 0.70, 0.80, 0.95
-AFTER_EVICTION, AFTER_AGGRESSIVE = 0.75, 0.70
+WARNING, AGGRESSIVE = settings.EVICTION["warning"], settings.EVICTION["aggressive"]
+AFTER_AGGRESSIVE: float = settings.EVICTION["aggressive_target"]
+INSTALLATION = Thresholds()
 ALL = "all"
 PER_VECTOR, PER_DIMENSION = 8, 2  # octets of half precision
 
@@ -27,6 +29,12 @@ class Capacity:
     place: str
     fragments: int
     limit: int
+    own: Thresholds = INSTALLATION
+
+    @classmethod
+    def of(cls, fragments: int, own: Thresholds) -> "Capacity":
+        """Return how full a project is that holds so many fragments."""
+        return cls(ALL, fragments, settings.CAPACITY[ALL], own)
 
     @property
     def ratio(self) -> float:
@@ -38,8 +46,8 @@ class Capacity:
         """What the ratio asks for."""
         steps = (
             (AGGRESSIVE, CapacityStatus.AGGRESSIVE_EVICTION_NEEDED),
-            (EVICTION, CapacityStatus.EVICTION_NEEDED),
-            (WARNING, CapacityStatus.WARNING),
+            (self.own.eviction_start, CapacityStatus.EVICTION_NEEDED),
+            (min(WARNING, self.own.eviction_start), CapacityStatus.WARNING),
         )
         return next((status for step, status in steps if self.ratio >= step), CapacityStatus.NORMAL)
 
@@ -50,23 +58,19 @@ class Capacity:
         if target is None:
             if not aggressive and self.status != CapacityStatus.EVICTION_NEEDED:
                 return 0, reason
-            target = AFTER_AGGRESSIVE if aggressive else AFTER_EVICTION
+            target = AFTER_AGGRESSIVE if aggressive else self.own.eviction_target
         return (max(0, self.fragments - math.floor(target * self.limit)) if self.limit else 0), reason
 
 
-def capacities(project_id: uuid.UUID) -> dict[str, Capacity]:
-    """Of the whole project (`all`) and of each tier, counted now."""
+def capacities(project_id: uuid.UUID, own: Thresholds | None = None) -> dict[str, Capacity]:
+    """Of the whole project (`all`) and of each tier, counted now; by its own thresholds, or these."""
+    own = own or thresholds_of(project_id)
     rows = Fragment.objects.within(project_id).order_by().values_list("tier").annotate(n=Count("id"))
     counts = dict.fromkeys(Tier.values, 0) | dict(rows)
     return {
-        place: Capacity(place, sum(counts.values()) if place == ALL else counts[place], limit)
+        place: Capacity(place, sum(counts.values()) if place == ALL else counts[place], limit, own)
         for place, limit in settings.CAPACITY.items()
     }
-
-
-def capacity_of(fragments: int) -> Capacity:
-    """Return how full a project is that holds so many fragments."""
-    return Capacity(ALL, fragments, settings.CAPACITY[ALL])
 
 
 def vector_octets() -> int:
@@ -81,6 +85,7 @@ RECOUNT = 300.0  # seconds; counting two million rows is not for every write
 class _Count:
     at: float
     fragments: int
+    own: Thresholds
 
 
 _counts: dict[uuid.UUID, _Count] = {}
@@ -93,9 +98,10 @@ def after_storing(principal: Principal, number: int) -> Capacity:
         known = _counts.get(principal.project_id)
         if known and time.monotonic() - known.at < RECOUNT:
             known.fragments += number
-            return Capacity(ALL, known.fragments, settings.CAPACITY[ALL])
+            return Capacity.of(known.fragments, known.own)
     with access.enter(principal, why="count"):
         counted = Fragment.objects.within(principal.project_id).count()
+        own = thresholds_of(principal.project_id)
     with _lock:
-        _counts[principal.project_id] = _Count(time.monotonic(), counted)
-    return Capacity(ALL, counted, settings.CAPACITY[ALL])
+        _counts[principal.project_id] = _Count(time.monotonic(), counted, own)
+    return Capacity.of(counted, own)

@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
+from django.conf import settings
+
 from conflicts.search_index import BlockedByErasure, find_forgotten_texts, index_keywords
 from memories import access
 from memories.access import Principal
@@ -26,9 +28,10 @@ from memories.upkeep.lifecycle.removal import BATCH, lock_fragments
 from memories.upkeep.lifecycle.restoration import Purged
 from memories.upkeep.lifecycle.snapshots import copy_of
 from memories.upkeep.protections import STAYS_READABLE, protected_from, refuse_hiding
+from memories.upkeep.thresholds import thresholds_of
 
 LEVELS = list(Compression.values)  # each says less than the one before
-DAYS = {Compression.SUMMARY: 30, Compression.KEYWORDS: 90, Compression.HASH: 180}
+DAYS = {Compression(level): days for level, days in settings.COMPACTION_DAYS.items()}
 MOST_DAYS, MOST_TOLD = 36_500, 1000
 SHORTEN: Mapping[str, Callable[[str], str]] = {
     Compression.SUMMARY: summarise,
@@ -128,7 +131,8 @@ def compact(principal: Principal, operation: Operation, progress: Progress) -> d
 
 
 def _asked_of(operation: Operation, options: Options, now: datetime.datetime) -> dict[str, Any]:
-    days = {level: options.get(f"{level}_days", default) for level, default in DAYS.items()}
+    own = thresholds_of(operation.project_id).compaction_days
+    days = {level: options.get(f"{level}_days", default) for level, default in own.items()}
     before = {str(level): now - datetime.timedelta(days=number) for level, number in days.items()}
     namespace = {"project": operation.project_id, "namespace": operation.namespace_id, "tier": options.get("tier")}
     return {**before, **namespace, "now": now}

@@ -26,7 +26,7 @@ from memories.upkeep.lifecycle.capacity import ALL, Capacity, capacities
 from memories.upkeep.lifecycle.removal import BATCH, Cause, lock_fragments, remove_fragments
 from memories.upkeep.protections import IS_CHOSEN, USERS_OWN, protected_from
 
-RECENT_HOURS = 24
+RECENT_HOURS: int = settings.EVICTION["recent_hours"]
 NOBODY = uuid.UUID(int=0)  # who owns what has no owner
 MOST_TOLD = 1000  # ids in a report
 RECENCY, PER_LINK = 0.3, 0.05

@@ -21,15 +21,16 @@ from memories.errors import NovaError
 from memories.ingest.updates import fragment_for_change
 from memories.models import Fragment, Operation
 from memories.models.enums import Tier
-from memories.models.scoring import COLD, KEPT, LAST_USED, days_since, relevance_sql
+from memories.models.scoring import KEPT, LAST_USED, days_since, relevance_sql
 from memories.models.sql import execute, fetch
 from memories.operations import BadOptions, Options, Progress
 from memories.upkeep.failures import SetAside
 from memories.upkeep.lifecycle.capacity import vector_octets
 from memories.upkeep.lifecycle.removal import lock_fragments
 from memories.upkeep.protections import IS_BELIEVED, refuse_hiding
+from memories.upkeep.thresholds import thresholds_of
 
-WARM_DAYS, PROMOTE_AT = 30, 5
+PROMOTE_AT: int = settings.TIERING["promote_at"]
 MOST_DAYS, MOST_COUNT = 36_500, 1_000_000
 BATCH = 2000
 COLDER = {Tier.HOT: Tier.WARM, Tier.WARM: Tier.COLD}
@@ -124,7 +125,8 @@ def _move(project_id: uuid.UUID, moves: Sequence[tuple[Any, ...]]) -> Sequence[t
 
 
 def _asked_of(operation: Operation, now: datetime.datetime) -> dict[str, Any]:
-    defaults = {"warm_days": WARM_DAYS, "cold_below": COLD, "promote_at": PROMOTE_AT}
+    own = thresholds_of(operation.project_id)
+    defaults = {"warm_days": own.warm_days, "cold_below": own.cold_below, "promote_at": PROMOTE_AT}
     namespace = {"project": operation.project_id, "namespace": operation.namespace_id}
     return {**defaults, **operation.options, **namespace, "now": now}
 
