@@ -84,6 +84,7 @@ def count_fading(namespace: Namespace, wanted: Thresholds, *, now: datetime.date
     }
     below = {"cold": wanted.cold_below, "faded": wanted.archive_below}
     place: dict[str, Any] = {"project": namespace.project_id, "namespace": namespace.id, "now": now}
+    place["spared"] = protected_from(namespace.project_id, namespace.id)
     with connection.cursor() as cursor:
         cursor.execute(FADING, {**place, **none, **below, "all": namespace.archive_policy == ArchivePolicy.ALL})
         return sum(archives for _, _, archives in cursor)
