@@ -63,6 +63,7 @@ BECOMES = re.compile(
 IS_NEXT = r"(?:is|isn't|are|has|was|remains|changed|equals)\b"
 
 I_SUBJECT = re.compile(r"(?:I|we)\b", FLAGS)
+FIRST_PERSON = re.compile(r"\b(?:i|we|my|our|me|us|mine|ours|myself)\b", FLAGS)
 MINE = re.compile(r"(?:my|our)\s", FLAGS)
 THE_USER = re.compile(r"(?:(?:the|this|our)\s)?user\b(?!\s?[:=._-])", FLAGS)
 THE = re.compile(r"the\s", FLAGS)

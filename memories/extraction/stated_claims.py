@@ -15,6 +15,11 @@ from memories.models.fragment import procedure_of
 FROM_THE_USER = {SourceClass.USER_EXPLICIT, SourceClass.USER_IMPLICIT}
 
 
+def is_of_the_user(fragment: Fragment) -> bool:
+    """Return whether the user wrote a text, and nothing of it may be somebody else's word."""
+    return fragment.source in FROM_THE_USER and not fragment.extra.get(MATERIAL)
+
+
 @dataclass(frozen=True, slots=True)
 class Reading:
     """What a text states for certain, and the statements among them that become its fragment's claims."""
