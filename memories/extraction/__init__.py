@@ -1,11 +1,13 @@
 """What a text says: its claims, whose words they are, and which of its parts say nothing new."""
 
+from memories.extraction.amendments import Said, amended, is_amendment
 from memories.extraction.chatter import chatter_reason
 from memories.extraction.claims import Extracted, extract_parts, first_person_at
 from memories.extraction.echo_filter import repeats, without_echoes
 from memories.extraction.introductions import ReadTurn, find_strangers
 from memories.extraction.material import carries_material, flag_material
 from memories.extraction.stated_claims import (
+    FROM_THE_USER,
     NOTHING,
     Reading,
     certain_claims,
@@ -15,10 +17,14 @@ from memories.extraction.stated_claims import (
 )
 
 __all__ = [
+    "FROM_THE_USER",
     "NOTHING",
     "Extracted",
     "ReadTurn",
     "Reading",
+    "Said",
+    "amended",
+    "is_amendment",
     "find_strangers",
     "first_person_at",
     "carries_material",

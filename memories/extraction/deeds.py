@@ -18,15 +18,12 @@ Told = tuple[str, Span]  # a predicate and where its value stands
 LONGEST_PHRASE = 12  # words
 MOST_DOINGS = 3
 
-ADVERBS = r"(?:(?:just|also|finally|really|actually|recently|even|already|definitely|always|still|currently|now|once|first|both|all|only|(?!(?:near|hard|bare|rare|scarce|supposed|alleged|potential|hopeful|like)ly)\w{2,12}ly)\s){0,3}"
-CUT = listed(
-    "and but because so which who when where while since although though as until till if or that then than it's it i"
-    " i'm i've we we're we've he she they he's she's they're you you're this's there's which's what how why plus"
+ADVERBS = (
+    r"(?:(?:just|also|finally|really|actually|recently|even|already|definitely|always|still|currently|now|once|first"
+    r"|both|all|only|(?!(?:near|hard|bare|rare|scarce|supposed|alleged|potential|hopeful|like)ly)\w{2,12}ly)\s){0,3}"
 )
-LAST = listed(
-    "a an the my our your his her their its this these those some any to of for with at in on by from about into over up out so too as"
-    " such very really just also even still me us them him it"
-)
+CUT = word_list(__file__, "phrase_ends")
+LAST = word_list(__file__, "no_last_words")
 # A verb behind the phrase: it was a subject.
 SUBJECT_ENDS = listed("is was are were has isn't wasn't aren't weren't hasn't reminds makes means helps")
 ARTICLES = listed("a an")
@@ -39,7 +36,9 @@ NO_PLAN = word_list(__file__, "no_plans")
 PEOPLE = listed("people others")
 NO_DOING_ON = listed("going pushing working trying fighting chasing moving looking doing being getting")
 # What says enough by itself.
-WHOLE = re.compile(r"(?:volunteer|graduat|retire|got\s(?:married|engaged|hurt|fired|hired|promoted)|gave\sbirth)", FLAGS)
+WHOLE = re.compile(
+    r"(?:volunteer|graduat|retire|got\s(?:married|engaged|hurt|fired|hired|promoted)|gave\sbirth)", FLAGS
+)
 HAD = listed(
     "accident baby barbecue bbq birthday blast breakfast checkup concert dinner exhibit exhibition interview job lunch"
     " meeting miscarriage operation party picnic reunion show sleepover surgery trip vacation wedding"
@@ -53,25 +52,32 @@ PASSIVE = re.compile(
 )
 USED = re.compile(rf"used\sto\s{ADVERBS}(?P<verb>[a-z]{{2,20}})\s", FLAGS)
 OUT = re.compile(r"(?:was|were)\sout\s(?P<verb>[a-z]{2,20}ing)\s", FLAGS)
-LEAVES_OUT = re.compile(r"(?:just|finally)\s(?=[a-z])|(?=(?:lost|finished|got|started|left|quit|sold)\s(?:my|our)\s)", FLAGS)
+LEAVES_OUT = re.compile(
+    r"(?:just|finally)\s(?=[a-z])|(?=(?:lost|finished|got|started|left|quit|sold)\s(?:my|our)\s)", FLAGS
+)
 BEEN = re.compile(
     rf"(?:'ve\s|have\s)?{ADVERBS}been\s{ADVERBS}(?:(?:so|super|really|pretty|very)\s)?(?:busy\s)?{ADVERBS}", FLAGS
 )
-DOING = re.compile(rf"(?:'m|'re|am|are)\s{ADVERBS}(?={either(sorted(entries(__file__, 'doings'), key=len, reverse=True))}\s)", FLAGS)
+DOING = re.compile(
+    rf"(?:'m|'re|am|are)\s{ADVERBS}(?={either(sorted(entries(__file__, 'doings'), key=len, reverse=True))}\s)", FLAGS
+)
 ING = re.compile(r"(?:carrying\son\s)?(?P<verb>[a-z-]{2,20}ing)(?=\s|[.!,;]|$)", FLAGS)
 HABIT = re.compile(rf"{ADVERBS}(?P<verb>{either(entries(__file__, 'habits'))})\s", FLAGS)
 PLAN = re.compile(
     rf"(?:(?:'m|'re|am|are)\s{ADVERBS}(?:planning\s(?:to|on)|going\sto|gonna|about\sto|aiming\sto)"
-    rf"|{ADVERBS}(?:plan|intend|aim)\s(?:to|on)|(?:'ve\s|have\s)?{ADVERBS}decided\sto)\s{ADVERBS}(?P<verb>[a-z-]{{2,20}})\b",
+    rf"|{ADVERBS}(?:plan|intend|aim)\s(?:to|on)|(?:'ve\s|have\s)?{ADVERBS}decided\sto)"
+    rf"\s{ADVERBS}(?P<verb>[a-z-]{{2,20}})\b",
     FLAGS,
 )
 PLANNED = re.compile(rf"(?:'m|'re|am|are)\s{ADVERBS}planning\s(?=(?:an?|my|our|the)\s)", FLAGS)
 WANT = re.compile(
-    rf"{ADVERBS}(?:want\sto|wanna)\s{ADVERBS}(?P<verb>{either(entries(__file__, 'aims'))}|make\sa(?:\s\w+)?\sdifference)\b",
+    rf"{ADVERBS}(?:want\sto|wanna)\s{ADVERBS}"
+    rf"(?P<verb>{either(entries(__file__, 'aims'))}|make\sa(?:\s\w+)?\sdifference)\b",
     FLAGS,
 )
 GOAL = re.compile(
-    r"(?:(?:my|our)\s(?:\w{2,12}\s)?(?:goal|dream|mission)\s(?:is|has\sbeen)|it's\s(?:always\s)?been\s(?:a|my)\sdream(?:\sof\smine)?)"
+    r"(?:(?:my|our)\s(?:\w{2,12}\s)?(?:goal|dream|mission)\s(?:is|has\sbeen)"
+    r"|it's\s(?:always\s)?been\s(?:a|my)\sdream(?:\sof\smine)?)"
     r"\sto\s(?P<verb>[a-z-]{2,20})\b",
     FLAGS,
 )
@@ -104,15 +110,58 @@ ILL = re.compile(
 )
 MEMBER = re.compile(r"(?:'m|am)\s(?:also\s)?a\s(?:proud\s)?member\sof\s", FLAGS)
 RELATIVES = "son|daughter|brother|sister|husband|wife|boyfriend|girlfriend|cousin|nephew|niece|aunt|uncle"
-RELATIVE = re.compile(rf"(?:[Mm]y|[Oo]ur)\s(?:(?:older|younger|little|big|eldest|youngest)\s)?(?P<noun>{RELATIVES}),?\s(?=[A-Z])")
+RELATIVE = re.compile(
+    rf"(?:[Mm]y|[Oo]ur)\s(?:(?:older|younger|little|big|eldest|youngest)\s)?(?P<noun>{RELATIVES}),?\s(?=[A-Z])"
+)
 PET = re.compile(
     r"(?P<what>[A-Z][\w'-]{1,20}),\smy\s(?:\w{2,12}\s)?(?:dog|cat|puppy|kitten|rabbit|hamster|parrot|horse|guinea\spig)\b"
 )
 WORKING_ON = re.compile(r"working\s(?:hard\s)?(?:on|towards)\s", FLAGS)
+FURTHER = re.compile(r"[^.,;!?]{0,60}?,?\sand\s(?=[a-z]{2,20}ing\b)")
 # What may stand behind an occupation that is told in one word.
 ALONE = re.compile(r"\s*(?:[.,;!]|$|[-–—]\s)|\s(?:and|hard|lately|recently|a lot|so much|more)\b", FLAGS)
 PREDICATES = {"reading": "reads", "studying": "studies", "play": "plays", "collect": "collects"}
 KIN = {"dog": "pet", "cat": "pet", "horse": "pet", "rabbit": "pet", "children": "child"}
+
+_BEFORE = rf"(?:'ve\s|have\s)?{ADVERBS}"
+_NO_MORE = r"(?:stopped|quit|given\sup|gave\sup)\s"
+# What is behind it when somebody left an employer, not a building.
+FOR_GOOD = re.compile(
+    r"\s*(?:[.,;!]|$)|\s(?:for|in|last|after|because|to|yesterday|today)\b(?!\s(?:lunch|dinner|the\sday))", FLAGS
+)
+ENDS = tuple(
+    (predicate, re.compile(_BEFORE + lead, FLAGS))
+    for predicate, lead in (
+        ("works_at", r"(?:quit|left|lost|resigned\sfrom)\smy\s(?:\w{2,12}\s)?job\s(?:at|with|for)\s"),
+        ("works_at", r"(?:quit|left|resigned\sfrom)\s(?=(?-i:[A-Z]))"),
+        ("lives_in", r"moved\s(?:away\sfrom|out\sof)\s(?=(?-i:[A-Z]))"),
+        ("eats", _NO_MORE + r"eating\s"),
+        ("drinks", _NO_MORE + r"drinking\s"),
+        ("plays", _NO_MORE + r"playing\s"),
+        ("owns", r"(?:sold|gave\saway)\s(?:my|our)\s"),
+        ("spouse", r"(?:got\sdivorced\sfrom|divorced|separated\sfrom)\s(?=(?-i:[A-Z]))"),
+    )
+)
+ENDED = {
+    "works_at": values.employer,
+    "lives_in": values.place,
+    "eats": values.liked,
+    "drinks": values.liked,
+    "owns": values.thing,
+    "spouse": values.person,
+}
+
+
+def ended(text: str, at: int, end: int) -> Iterator[Told]:
+    """Return what is not so any more by what stands behind "I": I quit my job at Boeing."""
+    at += text[at : at + 1] == " "
+    for predicate, lead in ENDS:
+        match = lead.match(text, at, end)
+        read = ENDED.get(predicate)
+        span = match and (read(text, match.end(), end) if read else _phrase(text, match.end(), match.end(), end))
+        if span and (predicate != "works_at" or FOR_GOOD.match(text, span[1], end)):
+            yield predicate, span
+            return
 
 
 def told(text: str, at: int, end: int) -> Iterator[Told]:
@@ -132,7 +181,9 @@ def told_without(text: str, at: int, end: int) -> Iterator[Told]:
         yield from _been(text, at, end)
     elif ANSWER.match(text, at, end):
         yield from _doings(text, at, end)
-    elif (match := HARD.match(text, at, end)) and (span := _phrase(text, match.start(), match.start(), match.end("what"))):
+    elif (match := HARD.match(text, at, end)) and (
+        span := _phrase(text, match.start(), match.start(), match.end("what"))
+    ):
         yield "busy_with", span
 
 
@@ -184,21 +235,24 @@ def _done(text: str, at: int, end: int) -> Iterator[Told]:
     if not match:
         return
     verb = match["verb"].lower()
-    if verb.startswith("had"):
-        noun = next((text[a:b].lower() for a, b in values.words(text, match.end() + 1, end, 4) if text[a:b].lower() in HAD), None)
-        if noun is None:
-            return
+    object_words = {text[a:b].lower() for a, b in values.words(text, match.end() + 1, end, 4)}
+    if verb.startswith("had") and not object_words & HAD:
+        return
     if verb in ("visited", "been to") and (place := values.capitals(text, match.end() + 1, end)):
         yield "visited", place
     elif verb == "graduated" and (school := re.compile(r"\sfrom\s(?=(?:the\s)?[A-Z])").match(text, match.end(), end)):
         if span := values.employer(text, school.end(), end):
             yield "studied_at", span
-    elif verb == "tried" and text.startswith(" to ", match.end()):
-        return
-    elif verb == "started" and (doing := ING.match(text, match.end() + 1, end)) and doing["verb"].lower() in NO_DOING:
-        return
-    elif span := _phrase(text, match.start("verb"), match.end(), end):
+    elif not _only_tried(text, verb, match.end(), end) and (
+        span := _phrase(text, match.start("verb"), match.end(), end)
+    ):
         yield "has_done", span
+
+
+def _only_tried(text: str, verb: str, at: int, end: int) -> bool:
+    """Return whether somebody only tried to do something, or started to feel or think something."""
+    doing = ING.match(text, at + 1, end) if verb == "started" else None
+    return (verb == "tried" and text.startswith(" to ", at)) or bool(doing and doing["verb"].lower() in NO_DOING)
 
 
 def _passive(text: str, at: int, end: int) -> Iterator[Told]:
@@ -210,9 +264,9 @@ def _passive(text: str, at: int, end: int) -> Iterator[Told]:
 def _used(text: str, at: int, end: int) -> Iterator[Told]:
     for pattern in (USED, OUT):
         match = pattern.match(text, at, end)
-        if match and match["verb"].lower() not in NO_PLAN - {"go"} | NO_DOING | NO_DEED:
-            if span := _phrase(text, match.start("verb"), match.end() - 1, end):
-                yield "has_done", (match.start() if pattern is USED else span[0], span[1])
+        told = match and match["verb"].lower() not in NO_PLAN - {"go"} | NO_DOING | NO_DEED
+        if match and told and (span := _phrase(text, match.start("verb"), match.end() - 1, end)):
+            yield "has_done", (match.start() if pattern is USED else span[0], span[1])
 
 
 def _been(text: str, at: int, end: int) -> Iterator[Told]:
@@ -235,15 +289,15 @@ def _doings(text: str, at: int, end: int) -> Iterator[Told]:
         if verb in NO_DOING and not on:
             return
         begin = on.end() if on else match.start("verb")
-        span = values.QUOTED.match(text, match.end() + 1, end) if verb == "reading" else None
-        span = span.span(1) if span else _phrase(text, begin, begin if on else match.end(), end)
+        title = values.QUOTED.match(text, match.end() + 1, end) if verb == "reading" else None
+        span = title.span(1) if title else _phrase(text, begin, begin if on else match.end(), end)
         if span and verb == "studying":
             span = match.end() + 1, span[1]
         if span is None and len(verb) > 6 and ALONE.match(text, match.end(), end):
             span = match.span("verb")
         if span:
             yield "works_on" if on else PREDICATES.get(verb, "busy_with"), span
-        further = re.compile(r"[^.,;!?]{0,60}?,?\sand\s(?=[a-z]{2,20}ing\b)").match(text, span[1] if span else match.end(), end)
+        further = FURTHER.match(text, span[1] if span else match.end(), end)
         if not further:
             return
         at = further.end()

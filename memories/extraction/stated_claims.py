@@ -1,6 +1,7 @@
 """Stated claims: what a text was read to say, and which of it its fragment claims."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,6 +13,14 @@ from memories.models.claim import MOST_CLAIMS
 from memories.models.enums import MATERIAL, SourceClass
 from memories.models.fragment import procedure_of
 
+AGAIN = re.compile(r"\s(?:again|now|once more|these days)\b", re.IGNORECASE)
+# Which diets leave out a food.
+EXCLUDING = {
+    **dict.fromkeys(("meat", "chicken", "beef", "pork", "steak"), ("vegetarian", "vegan", "pescatarian")),
+    **dict.fromkeys(("fish", "seafood"), ("vegetarian", "vegan")),
+    **dict.fromkeys(("cheese", "eggs", "dairy", "milk", "butter", "honey"), ("vegan",)),
+    **dict.fromkeys(("gluten", "bread", "wheat"), ("gluten-free",)),
+}
 FROM_THE_USER = {SourceClass.USER_EXPLICIT, SourceClass.USER_IMPLICIT}
 
 
@@ -73,7 +82,8 @@ def read_text(
     claims = [statement for statement in found if not statement.negated and not statement.quoted]
     beside = [statement for part in procedure_of(extra) for statement in extract(part) if statement.certain]
     return Reading(
-        statements=[
+        statements=[*(_denied_diets(content, claims) if claim else ())]
+        + [
             Statement(
                 statement.subject,
                 statement.predicate,
@@ -89,6 +99,14 @@ def read_text(
         ],
         claims=claims if claim else (),
     )
+
+
+def _denied_diets(content: str, claims: Sequence[Extracted]) -> Iterator[Statement]:
+    """Return the diets that somebody took back who says of themselves that they eat something again."""
+    for eaten in claims:
+        if eaten.predicate == "eats" and eaten.first_person and AGAIN.match(content, eaten.span[1]):
+            for diet in EXCLUDING.get(eaten.value.lower().split()[-1], ()):
+                yield Statement(eaten.subject, "diet", diet, negated=True, retracts=True)
 
 
 def certain_claims(content: str, extra: Mapping[str, Any]) -> Sequence[Statement]:

@@ -85,6 +85,8 @@ def _talk(sentence: Sentence, start: int) -> Iterator[FoundStatement]:
     if me is None:
         return
     if match := grammar.I_SUBJECT.match(text, start, end):
+        for predicate, value in deeds.ended(text, match.end(), end):
+            yield FoundStatement(start, me, predicate, value, mine=True, negated=True)
         found = deeds.told(text, match.end(), end)
     elif start == sentence.start:
         found = chain(deeds.told_of_mine(text, start, end), deeds.told_without(text, start, end))

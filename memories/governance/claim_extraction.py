@@ -35,9 +35,9 @@ AWAY = 30.0  # seconds until an absent model is asked again
 ATTEMPTS = 3  # unusable answers, the later ones about one text alone
 INSTRUCTION = (
     "For each text that clearly states facts, give a claim for each of them. Leave out questions, wishes, guesses and "
-    'what a text only quotes. Take a predicate out of "predicates" where one fits. The subject of what somebody says of '
-    'themselves is "user", or the name before the colon. Answer {"claims": [{"n": number of the text, "subject": "…", "predicate": "…", '
-    '"value": "…", '
+    'what a text only quotes. Take a predicate out of "predicates" where one fits. The subject of what somebody says '
+    'of themselves is "user", or the name before the colon. '
+    'Answer {"claims": [{"n": number of the text, "subject": "…", "predicate": "…", "value": "…", '
     '"span": "the part of the text that states it, letter by letter; the value stands in it"}]}.'
 )
 

@@ -132,7 +132,8 @@ def main() -> None:
     for path in options.files:
         claims = [claimed(turn) for turn in turns(path)]
         claiming, total = claiming + sum(map(bool, claims)), total + len(claims)
-        print(f"\n{path.stem}: {sum(map(bool, claims))} of {len(claims)} turns claim something, {sum(map(len, claims))} claims")
+        some, number = sum(map(bool, claims)), sum(map(len, claims))
+        print(f"\n{path.stem}: {some} of {len(claims)} turns claim something, {number} claims")
         if path.stem in labels:
             found[path.stem] = judged(path, labels[path.stem], show=options.show)
             results[path.stem] = table(path.stem, found[path.stem])

@@ -26,7 +26,8 @@ def guess():
         kept, found = {row.request_hash for row in rows}, []
         for digits in itertools.product("0123456789", repeat=4):
             code = "".join(digits)
-            work = {"task": "claims", "predicates": predicates, "texts": [{"n": 0, "text": SECRET.replace("4711", code)}]}
+            text = SECRET.replace("4711", code)
+            work = {"task": "claims", "predicates": predicates, "texts": [{"n": 0, "text": text}]}
             prompt = json.dumps(work, ensure_ascii=False, sort_keys=True)
             if request_hash(current_sidecar().envelope(Ask("claim", RULE + INSTRUCTION, prompt))) in kept:
                 found.append(code)
