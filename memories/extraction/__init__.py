@@ -1,6 +1,6 @@
 """What a text says: its claims, whose words they are, and which of its parts say nothing new."""
 
-from memories.extraction.amendments import Said, amended, is_amendment
+from memories.extraction.amendments import Said, amended, asked_to_forget, is_amendment
 from memories.extraction.chatter import chatter_reason
 from memories.extraction.claims import Extracted, extract_parts, first_person_at
 from memories.extraction.echo_filter import repeats, without_echoes
@@ -24,6 +24,7 @@ __all__ = [
     "Reading",
     "Said",
     "amended",
+    "asked_to_forget",
     "is_amendment",
     "find_strangers",
     "first_person_at",

@@ -1,4 +1,5 @@
-"""Amendments: "actually make it $650" gives what the same speaker said right before another value. Pure."""
+"""Amendments: "actually make it $650" gives what the same speaker said right before another value; and what is to be
+forgotten. Pure."""
 
 import re
 from collections.abc import Sequence
@@ -9,6 +10,8 @@ from conflicts.keys import canonical_predicate, rule_for
 from memories.extraction import grammar, values
 from memories.extraction.claims import Extracted
 from memories.extraction.values import FLAGS
+from memories.language.tokenizer import TOKEN
+from memories.language.word_lists import STOPWORDS
 
 OPENS = (
     r"(?:oh|no|ok|okay|well|hmm|hey|actually|sorry|wait|correction|scratch that|on second thoughts?|my mistake|oops)"
@@ -20,6 +23,12 @@ SAYS = re.compile(
     FLAGS,
 )
 ENDS = re.compile(r"(?:\s(?:instead|then|please|actually))?\s*[.!]?\s*$", FLAGS)
+FORGETS = re.compile(
+    r"(?:(?:please|ok|okay|hey|oh|actually|sorry)[,:]?\s){0,3}(?:forget|disregard)\s(?:about\s)?"
+    r"(?:what|everything|anything|all|whatever)\s(?:that\s)?(?:i|i've|i\shave)\s(?:just\s)?"
+    r"(?:said|told\syou|mentioned|wrote)\s(?:about|on|regarding)\s(?P<what>[^.!?\n]{2,80})[.!]?",
+    FLAGS,
+)
 READERS = {Normaliser.MONEY: values.AMOUNT, Normaliser.DATE: values.DATE}
 LONGEST = 120  # characters: it says nothing else
 
@@ -59,3 +68,11 @@ def _begin(text: str) -> int:
     """Return where a text begins behind the name of who speaks."""
     turn = grammar.TURN.match(text)
     return turn.end() if turn and turn[1].lower().split()[0] not in grammar.LABELS else 0
+
+
+def asked_to_forget(text: str) -> frozenset[str]:
+    """Return the words of what somebody asks to forget who says nothing else: forget what I said about my ex."""
+    plain = text.translate(grammar.PLAIN).strip()
+    match = FORGETS.fullmatch(plain, _begin(plain))
+    words = TOKEN.findall(match["what"].lower()) if match else ()
+    return frozenset(word for word in words if word not in STOPWORDS)

@@ -136,9 +136,7 @@ def test_other_people_s_words_are_quoted(text):
 
 
 def test_several_things_that_are_told_in_one_turn_are_claims_each():
-    text = (
-        "I joined a gym last week and I've been practicing yoga. My dream is to open a studio. I have two dogs."
-    )
+    text = "I joined a gym last week and I've been practicing yoga. My dream is to open a studio. I have two dogs."
     assert [(claim.predicate, claim.value) for claim in extract(text)] == [
         ("has_done", "joined a gym last week"),
         ("busy_with", "practicing yoga"),
