@@ -46,10 +46,11 @@ HAD = listed(
 )
 
 _PAST = either(sorted(entries(__file__, "past_deeds"), key=len, reverse=True))
+_PASSIVE = either(entries(__file__, "passive_deeds"))
+_DOINGS = either(sorted(entries(__file__, "doings"), key=len, reverse=True))
+_HABITS, _AIMS = either(entries(__file__, "habits")), either(entries(__file__, "aims"))
 DID = re.compile(rf"(?:'ve\s|have\s)?{ADVERBS}(?P<verb>{_PAST})(?=\s|[.!,;]|$)", FLAGS)
-PASSIVE = re.compile(
-    rf"(?:was|were|got|'ve\sbeen|have\sbeen)\s{ADVERBS}(?P<verb>{either(entries(__file__, 'passive_deeds'))})\b", FLAGS
-)
+PASSIVE = re.compile(rf"(?:was|were|got|'ve\sbeen|have\sbeen)\s{ADVERBS}(?P<verb>{_PASSIVE})\b", FLAGS)
 USED = re.compile(rf"used\sto\s{ADVERBS}(?P<verb>[a-z]{{2,20}})\s", FLAGS)
 OUT = re.compile(r"(?:was|were)\sout\s(?P<verb>[a-z]{2,20}ing)\s", FLAGS)
 LEAVES_OUT = re.compile(
@@ -58,11 +59,9 @@ LEAVES_OUT = re.compile(
 BEEN = re.compile(
     rf"(?:'ve\s|have\s)?{ADVERBS}been\s{ADVERBS}(?:(?:so|super|really|pretty|very)\s)?(?:busy\s)?{ADVERBS}", FLAGS
 )
-DOING = re.compile(
-    rf"(?:'m|'re|am|are)\s{ADVERBS}(?={either(sorted(entries(__file__, 'doings'), key=len, reverse=True))}\s)", FLAGS
-)
+DOING = re.compile(rf"(?:'m|'re|am|are)\s{ADVERBS}(?={_DOINGS}\s)", FLAGS)
 ING = re.compile(r"(?:carrying\son\s)?(?P<verb>[a-z-]{2,20}ing)(?=\s|[.!,;]|$)", FLAGS)
-HABIT = re.compile(rf"{ADVERBS}(?P<verb>{either(entries(__file__, 'habits'))})\s", FLAGS)
+HABIT = re.compile(rf"{ADVERBS}(?P<verb>{_HABITS})\s", FLAGS)
 PLAN = re.compile(
     rf"(?:(?:'m|'re|am|are)\s{ADVERBS}(?:planning\s(?:to|on)|going\sto|gonna|about\sto|aiming\sto)"
     rf"|{ADVERBS}(?:plan|intend|aim)\s(?:to|on)|(?:'ve\s|have\s)?{ADVERBS}decided\sto)"
@@ -72,7 +71,7 @@ PLAN = re.compile(
 PLANNED = re.compile(rf"(?:'m|'re|am|are)\s{ADVERBS}planning\s(?=(?:an?|my|our|the)\s)", FLAGS)
 WANT = re.compile(
     rf"{ADVERBS}(?:want\sto|wanna)\s{ADVERBS}"
-    rf"(?P<verb>{either(entries(__file__, 'aims'))}|make\sa(?:\s\w+)?\sdifference)\b",
+    rf"(?P<verb>{_AIMS}|make\sa(?:\s\w+)?\sdifference)\b",
     FLAGS,
 )
 GOAL = re.compile(
@@ -100,9 +99,10 @@ HARD = re.compile(
 ANSWER = re.compile(r"(?=(?:researching|studying|volunteering|working\son|preparing)\s)", FLAGS)
 COUNTED = re.compile(
     rf"(?:have|'ve\sgot)\s{ADVERBS}(?P<what>(?:an?|two|three|four|five|six|[2-9])\s(?:\w{{2,12}}\s){{0,2}}?"
-    r"(?P<noun>kids?|children|sons?|daughters?|brothers?|sisters?|dogs|cats|pets|horses|rabbits))(?=\s*(?:[.!,;]|$)|\s(?:and|who|but|named)\b)",
+    r"(?P<noun>kids?|children|sons?|daughters?|brothers?|sisters?|dogs|cats|pets|horses|rabbits))(?=\s*(?:[.!,;]|$)|\s(?:and|who|but|named|called)\b)",
     FLAGS,
 )
+NAMED = re.compile(r",?\s(?:named|called)\s(?=(?-i:[A-Z]))", FLAGS)
 ILL = re.compile(
     r"(?:(?:was|'ve\sbeen|have\sbeen|got)\sdiagnosed\swith|(?:suffer|'m\ssuffering)\sfrom"
     r"|(?:have|'ve\sgot)(?=\s(?:asthma|diabetes|arthritis|migraines|adhd|epilepsy|insomnia|anxiety|depression)\b))\s",
@@ -350,7 +350,9 @@ def _counted(text: str, at: int, end: int) -> Iterator[Told]:
     if match := COUNTED.match(text, at, end):
         noun = match["noun"].lower()
         noun = noun if noun == "children" else noun.removesuffix("s")
-        yield KIN.get(noun) or canonical_predicate(noun), match.span("what")
+        name = NAMED.match(text, match.end(), end)
+        span = values.person(text, name.end(), end) if name else None
+        yield KIN.get(noun) or canonical_predicate(noun), span or match.span("what")
 
 
 def _illness(text: str, at: int, end: int) -> Iterator[Told]:

@@ -44,6 +44,7 @@ TOLD = [
     ("I've been into dancing since I was a kid.", "likes", "dancing"),
     ("I have two dogs.", "pet", "two dogs"),
     ("We have three kids and a garden.", "child", "three kids"),
+    ("I have a sister named Ana.", "sibling", "Ana"),
     ("My son Oliver starts school.", "child", "Oliver"),
     ("Yes! Oscar, my guinea pig, is well.", "pet", "Oscar"),
     ("I was diagnosed with celiac disease.", "has_condition", "celiac disease"),
