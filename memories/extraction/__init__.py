@@ -3,6 +3,7 @@
 from memories.extraction.amendments import Said, amended, asked_to_forget, is_amendment
 from memories.extraction.chatter import chatter_reason
 from memories.extraction.claims import Extracted, extract_parts, first_person_at
+from memories.extraction.deeds import PASSING
 from memories.extraction.echo_filter import repeats, without_echoes
 from memories.extraction.introductions import ReadTurn, find_strangers
 from memories.extraction.material import carries_material, flag_material
@@ -19,6 +20,7 @@ from memories.extraction.stated_claims import (
 __all__ = [
     "FROM_THE_USER",
     "NOTHING",
+    "PASSING",
     "Extracted",
     "ReadTurn",
     "Reading",

@@ -14,6 +14,8 @@ from memories.extraction.values import FLAGS, Span
 from memories.language.gazetteers import GIVEN_NAMES
 from memories.language.word_lists import STOPWORDS, entries, listed, word_list
 
+# What passes: it keeps no memory from fading, and old texts are not read for it again.
+PASSING = ("has_done", "busy_with", "plans_to")
 Told = tuple[str, Span]  # a predicate and where its value stands
 LONGEST_PHRASE = 12  # words
 MOST_DOINGS = 3
@@ -219,6 +221,7 @@ def _phrase(text: str, start: int, verb_end: int, end: int) -> Span | None:
             telling = telling or word in PEOPLE or (len(word) > 2 and word not in HOLLOW | STOPWORDS)
     if not telling and not WHOLE.match(text, start, end):
         return None
+    stop = start + len(text[start:stop].rstrip("-–—"))
     return (start, stop) if stop > start else None
 
 

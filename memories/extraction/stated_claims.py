@@ -8,6 +8,7 @@ from typing import Any
 from conflicts.authority import SOURCE_RANK
 from conflicts.public import ClaimDraft, Statement
 from memories.extraction.claims import Extracted, extract
+from memories.extraction.deeds import PASSING
 from memories.models import Fragment
 from memories.models.claim import MOST_CLAIMS
 from memories.models.enums import MATERIAL, SourceClass
@@ -116,7 +117,7 @@ def certain_claims(content: str, extra: Mapping[str, Any]) -> Sequence[Statement
 
 def restated_claims(fragment: Fragment) -> Reading:
     """What a stored text states; see `read_text`. In material nobody can say any more whose word a part of it is."""
-    extracted = extract(fragment.content)
+    extracted = [statement for statement in extract(fragment.content) if statement.predicate not in PASSING]
     if fragment.extra.get(MATERIAL):
         extracted = [replace(statement, first_person=False) for statement in extracted]
     return read_text(fragment.content, fragment.extra, read_before=extracted)
