@@ -111,3 +111,9 @@ def test_what_was_corrected_stands_again_when_the_correction_is_forgotten(said, 
     assert believed("works_at") == []
     assert alice.client.delete(f"/api/v1/fragments/{later.fragment.id}").status_code == 204
     assert believed("works_at") == ["Boeing"]
+
+
+def test_what_is_said_twice_in_one_request_with_more_beside_it_is_kept_twice(said, alice):
+    same = "I went hiking last week."
+    first, second = said(f"{same} Otters slept.", f"{same} The heron fished below the old mill.")
+    assert first.fragment.id != second.fragment.id
