@@ -21,10 +21,14 @@ from conflicts.namespace_state import NamespaceState
 from conflicts.rulings import binding_of
 from conflicts.verdicts import combined_status, set_verdicts
 from memories.errors import NovaError
+from memories.language.tokenizer import TOKEN
+from memories.language.word_lists import STOPWORDS
 from memories.models import Claim, Fragment
 from memories.models.claim import claim_id
 from memories.models.enums import OPEN, Status
 from memories.models.namespace import roots_of
+
+MOST_NEW_WORDS = 2  # that a text may have beyond another, and still only repeat it
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +266,15 @@ class Evaluation:
     def _whole_twin(self, case: Assessment) -> uuid.UUID | None:
         """Return the one fragment that says already all that a newcomer claims."""
         found = {assessment.twin and self.claims[assessment.twin].fragment_id for assessment in case.said}
-        return found.pop() if len(found) == 1 else None
+        twin = found.pop() if len(found) == 1 else None
+        return None if twin is None or self._says_more(case, case.said[0].twin) else twin
+
+    def _says_more(self, case: Assessment, twin: uuid.UUID | None) -> bool:
+        """Return whether a text out of which claims were read tells more than the text that claims the same."""
+        if twin is None or not all(claim.span_start is not None for claim in case.claims):
+            return False
+        told, known = (_telling(text) for text in (case.fragment.content, self.claims[twin].fragment.content))
+        return len(told - known) > MOST_NEW_WORDS
 
     def _read(self, case: Assessment, *, by_a_person: bool) -> tuple[Status, str]:
         """What a newcomer's text makes of it, whose claims may stand: where it contradicts what stands it waits."""
@@ -351,6 +363,12 @@ class Evaluation:
             return None
         found = self.key_states[contradiction.key].bar(free_assertion(case.fragment, contradiction.value, now=self.now))
         return found.ruling_id if found else None
+
+
+def _telling(text: str) -> set[str]:
+    """Return the beginnings of the words that say something."""
+    words = (word.casefold() for word in TOKEN.findall(text))
+    return {word[:5] for word in words if len(word) > 2 and word not in STOPWORDS}
 
 
 def place_of(claim: Claim) -> Place:

@@ -50,7 +50,7 @@ def record(
         for claim_id, end in (closed for verdict in case.verdicts for closed in verdict.closed):
             Claim.objects.within(evaluation.project_id).filter(id=claim_id).update(valid_until=end)
         for fragment in {evaluation.claims[i].fragment_id: evaluation.claims[i].fragment for i in case.twins}.values():
-            _said_again(fragment, case.fragment, now=evaluation.now)
+            _said_again(fragment, case.fragment, whole=bool(case.repeats), now=evaluation.now)
     seen = {twin for case in cases for twin in case.twins}
     if seen:
         Claim.objects.within(evaluation.project_id).filter(id__in=seen).update(last_seen_at=evaluation.now)
@@ -363,11 +363,14 @@ def _count_repetitions(evaluation: Evaluation, cases: Sequence[Assessment]) -> N
         )
 
 
-def _said_again(fragment: Fragment, newcomer: Fragment, *, now: datetime.datetime) -> None:
-    """What stands was said once more: corroborated by an independent source, else only seen."""
+def _said_again(fragment: Fragment, newcomer: Fragment, *, whole: bool, now: datetime.datetime) -> None:
+    """What stands was said once more: corroborated by an independent source, else only seen.
+
+    It takes over the tags and sources of a newcomer that is not stored itself, being a repetition as a `whole`.
+    """
     if fragment.status in STANDING:
         corroborate(fragment, Voter(newcomer.owner_id, newcomer.authority, roots_of(newcomer)), now=now)
-    if newcomer.authority < fragment.authority and newcomer.owner_id != fragment.owner_id:
+    if not whole or (newcomer.authority < fragment.authority and newcomer.owner_id != fragment.owner_id):
         return  # nobody weaker writes on it
     added = {
         "tags": list(dict.fromkeys([*fragment.tags, *newcomer.tags]))[:MOST_TAGS],
@@ -377,4 +380,4 @@ def _said_again(fragment: Fragment, newcomer: Fragment, *, now: datetime.datetim
     for name, value in new.items():
         setattr(fragment, name, value)
     if new:
-        fragment.save(update_fields=list(new))
+        fragment.save(update_fields=list(new), force_update=True)  # in a batch it is stored, but not known to be

@@ -13,7 +13,7 @@ from memories import access, backups
 from memories.access import Principal
 from memories.models import Namespace, SearchDay
 from memories.models.sql import fetch
-from memories.upkeep.protections import USERS_OWN, protected_from
+from memories.upkeep import USERS_OWN, protected_from
 
 DAYS, STALE_DAYS = 30, 30
 MOST_TOLD = 50

@@ -86,12 +86,12 @@ def ingest_exchanges(project_id: str | None = None) -> None:
 
 @shared_task
 def read_pending() -> None:
-    """Lets the language model read what waits for it, until nothing is due; without one there is nothing to do."""
-    if not governance.health.has_sidecar():
-        return
+    """Proposes what users ask to forget; lets the language model read what waits for it, if there is one."""
+    has_sidecar = governance.health.has_sidecar()
 
     def read(principal: Principal) -> None:
-        while governance.read_pending(principal, now=timezone.now()):
+        governance.propose_forgetting(principal, now=timezone.now())
+        while has_sidecar and governance.read_pending(principal, now=timezone.now()):
             pass
 
     _in_each_project(read)

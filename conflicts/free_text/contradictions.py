@@ -73,6 +73,7 @@ REFUTED_BEFORE = re.compile(
 # Said of oneself as a guess, a wish, a joke, a question or of a time that is over.
 HEDGED = re.compile(
     r"\?|\b(?:doubt\w*|hop(?:e|es|ed|ing)|(?:not|n't|isn't) (?:so )?(?:sure|certain|true)|unsure|jok(?:e|ing)|kidding"
+    r"|(?:'d|would) (?:like|love|prefer) to (?!change|update|set|make|raise|lower|increase|correct|move)"
     r"|guess\w*|maybe|perhaps|possibly|probably|think|thought|believe|slogan|rhyme|poem|was|were|used to|once"
     r"|in (?:the|my|this|a) (?:game|story|book|novel|dream|film|movie|song))\b",
     re.IGNORECASE,

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from conflicts.keys import USER, canonical_predicate, names_user
 from memories.extraction import grammar
+from memories.extraction.echo_filter import content_words
 from memories.extraction.quotations import foreign
 from memories.extraction.statements import FoundStatement, Sentence, statements
 from memories.extraction.values import Span
@@ -70,6 +71,16 @@ def extract_parts(text: str, parts: Sequence[Span], *, speaker: str | None = Non
             if claim and claim.span[1] <= parts[number][1]:
                 _keep_better(found[number], claim.moved(-begins[number]))
     return [sorted(claims.values(), key=lambda claim: claim.span) for claims in found]
+
+
+def first_person_at(text: str, at: int) -> str | None:
+    """Return whom "I" means in the sentence at a place, where it says so for certain of themselves; else None."""
+    plain = text.translate(grammar.PLAIN)
+    sentence = next((one for one in _sentences(plain, USER) if one.start <= at < one.end), None)
+    if sentence is None or sentence.doubtful or sentence.reported <= at or foreign(plain)[at]:
+        return None
+    words = plain[sentence.start : sentence.end]
+    return sentence.me if grammar.FIRST_PERSON.search(words) and not content_words(words).denies else None
 
 
 def _keep_better(found: dict[tuple[str, str, str, bool], Extracted], claim: Extracted) -> None:

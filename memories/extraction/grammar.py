@@ -63,6 +63,7 @@ BECOMES = re.compile(
 IS_NEXT = r"(?:is|isn't|are|has|was|remains|changed|equals)\b"
 
 I_SUBJECT = re.compile(r"(?:I|we)\b", FLAGS)
+FIRST_PERSON = re.compile(r"\b(?:i|we|my|our|me|us|mine|ours|myself)\b", FLAGS)
 MINE = re.compile(r"(?:my|our)\s", FLAGS)
 THE_USER = re.compile(r"(?:(?:the|this|our)\s)?user\b(?!\s?[:=._-])", FLAGS)
 THE = re.compile(r"the\s", FLAGS)
@@ -115,7 +116,9 @@ LATER = re.compile(
     r"|soon|tomorrow|by the end of|when i (?:grow|retire|finish))\b",
     FLAGS,
 )
-TIMELESS = listed("birthday deadline anniversary due_date wedding_date start_date departure_date")
+TIMELESS = listed(
+    "birthday deadline anniversary due_date wedding_date start_date departure_date has_done plans_to wants goal"
+)
 
 # A clause without a subject goes on about the last one's.
 AGAIN = re.compile(r",?\s(?:and|but)\s(?:also\s)?", FLAGS)
@@ -127,5 +130,10 @@ STARTS = re.compile(
     rf"|\b(?:told|tells)\s\w{{1,30}}\s(?:that\s)?"
     rf"|\b(?:{THAT_VERBS}|{REPORTING})\s(?:(?:me|us|him|them|you|everyone)\s)?(?:that\s)?"
     r"|^[ \d]{1,3}[.)]\s|^[-+•]\s",
+    FLAGS,
+)
+# Where "I" or "we" may tell something without beginning a clause.
+ASIDE = re.compile(
+    r"\b(?:when|after|why|how\smuch|yesterday|today|tonight|recently|once|ago|(?:last|this|one|other)\s[a-z]{1,12})\s(?=(?:I|we)\b)",
     FLAGS,
 )

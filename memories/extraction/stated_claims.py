@@ -1,18 +1,33 @@
 """Stated claims: what a text was read to say, and which of it its fragment claims."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from conflicts.authority import SOURCE_RANK
 from conflicts.public import ClaimDraft, Statement
 from memories.extraction.claims import Extracted, extract
+from memories.extraction.deeds import PASSING
 from memories.models import Fragment
 from memories.models.claim import MOST_CLAIMS
 from memories.models.enums import MATERIAL, SourceClass
 from memories.models.fragment import procedure_of
 
+AGAIN = re.compile(r"\s(?:again|now|once more|these days)\b", re.IGNORECASE)
+# Which diets leave out a food.
+EXCLUDING = {
+    **dict.fromkeys(("meat", "chicken", "beef", "pork", "steak"), ("vegetarian", "vegan", "pescatarian")),
+    **dict.fromkeys(("fish", "seafood"), ("vegetarian", "vegan")),
+    **dict.fromkeys(("cheese", "eggs", "dairy", "milk", "butter", "honey"), ("vegan",)),
+    **dict.fromkeys(("gluten", "bread", "wheat"), ("gluten-free",)),
+}
 FROM_THE_USER = {SourceClass.USER_EXPLICIT, SourceClass.USER_IMPLICIT}
+
+
+def is_of_the_user(fragment: Fragment) -> bool:
+    """Return whether the user wrote a text, and nothing of it may be somebody else's word."""
+    return fragment.source in FROM_THE_USER and not fragment.extra.get(MATERIAL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +84,8 @@ def read_text(
     parts = [part for part in procedure_of(extra) if part not in content]
     beside = [statement for part in parts for statement in extract(part) if statement.certain]
     return Reading(
-        statements=[
+        statements=[*(_denied_diets(content, claims) if claim else ())]
+        + [
             Statement(
                 statement.subject,
                 statement.predicate,
@@ -87,6 +103,14 @@ def read_text(
     )
 
 
+def _denied_diets(content: str, claims: Sequence[Extracted]) -> Iterator[Statement]:
+    """Return the diets that somebody took back who says of themselves that they eat something again."""
+    for eaten in claims:
+        if eaten.predicate == "eats" and eaten.first_person and AGAIN.match(content, eaten.span[1]):
+            for diet in EXCLUDING.get(eaten.value.lower().split()[-1], ()):
+                yield Statement(eaten.subject, "diet", diet, negated=True, retracts=True)
+
+
 def certain_claims(content: str, extra: Mapping[str, Any]) -> Sequence[Statement]:
     """What a stored memory's text, and what stands beside it, states for certain; it takes nothing back any more."""
     return read_text(content, extra, claim=False).statements
@@ -94,7 +118,7 @@ def certain_claims(content: str, extra: Mapping[str, Any]) -> Sequence[Statement
 
 def restated_claims(fragment: Fragment) -> Reading:
     """What a stored text states; see `read_text`. In material nobody can say any more whose word a part of it is."""
-    extracted = extract(fragment.content)
+    extracted = [statement for statement in extract(fragment.content) if statement.predicate not in PASSING]
     if fragment.extra.get(MATERIAL):
         extracted = [replace(statement, first_person=False) for statement in extracted]
     return read_text(fragment.content, fragment.extra, read_before=extracted)

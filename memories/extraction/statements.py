@@ -3,9 +3,10 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from conflicts.keys import USER
-from memories.extraction import grammar, patterns, values
+from memories.extraction import deeds, grammar, patterns, values
 from memories.extraction.patterns import COMPLEMENTS, FIRST, THIRD, Pattern
 from memories.extraction.values import Span
 from memories.language.dates import CALENDAR
@@ -71,9 +72,28 @@ def statements(sentence: Sentence) -> Iterator[FoundStatement]:
     """Return the statements of a sentence, in its order."""
     last: FoundStatement | None = None
     for start in _starts(sentence):
-        for found in _clause(sentence, start, last):
-            last = found
-            yield found
+        clause = list(_clause(sentence, start, last)) or list(_talk(sentence, start))
+        last = clause[-1] if clause else last
+        yield from clause
+    for match in grammar.ASIDE.finditer(sentence.text, sentence.start, sentence.end):
+        yield from _talk(sentence, match.end())
+
+
+def _talk(sentence: Sentence, start: int) -> Iterator[FoundStatement]:
+    """Return what the speaker tells of themselves behind I, my, or at the beginning without either."""
+    text, end, me = sentence.text, min(sentence.end, start + LONGEST_CLAUSE), sentence.me
+    if me is None:
+        return
+    if match := grammar.I_SUBJECT.match(text, start, end):
+        for predicate, value in deeds.ended(text, match.end(), end):
+            yield FoundStatement(start, me, predicate, value, mine=True, negated=True)
+        found = deeds.told(text, match.end(), end)
+    elif start == sentence.start:
+        found = chain(deeds.told_of_mine(text, start, end), deeds.told_without(text, start, end))
+    else:
+        found = deeds.told_of_mine(text, start, end)
+    for predicate, value in found:
+        yield FoundStatement(start, me, predicate, value, mine=True, goes_on=True)
 
 
 def _starts(sentence: Sentence) -> Iterator[int]:

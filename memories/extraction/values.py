@@ -51,7 +51,7 @@ NO_DEED = listed("think see know hear be say believe have get know do make find 
 NO_PLACE = word_list(__file__, "no_places")
 DIETS = (
     r"(?:(?:a|an)\s)?(?:strict(?:ly)?\s)?((?:lacto-ovo\s)?vegetarian|vegan|pescatarian|pescetarian|flexitarian|omnivore|carnivore"
-    r"|(?:gluten|dairy|lactose|sugar)[\s-]free|(?:lactose|gluten)[\s-]intolerant|c(?:o)?eliac|keto|paleo|halal|kosher)(?=\s*(?:[,.;!?)]|$)|\s(?:and|but|now|since|for|because|so|diet|any)\b)"
+    r"|(?:gluten|dairy|lactose|sugar)[\s-]free|(?:lactose|gluten)[\s-]intolerant|c(?:o)?eliac|keto|paleo|halal|kosher)(?=\s*(?:[,.;!?)]|$)|\s(?:and|but|now|since|for|because|so|diet|any|anymore)\b)"
 )
 JOBS = word_list(__file__, "jobs")
 DEMONYM = re.compile(r"(?:ian|ish|ese|[a-z]ican)$")

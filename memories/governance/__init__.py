@@ -6,6 +6,7 @@ from memories.governance.claim_extraction import read_pending
 from memories.governance.decisions import decide, undo, why_not_replaceable
 from memories.governance.evolution import check_evolving, find_contradictions
 from memories.governance.failed_tasks import check_impasse, propose_way_out
+from memories.governance.forget_requests import propose_forgetting
 from memories.governance.gate import is_shut, judge, judge_name
 from memories.governance.history import size, trim
 
@@ -29,6 +30,7 @@ __all__ = [
     "ReductionClient",
     "judge_name",
     "why_not_replaceable",
+    "propose_forgetting",
     "propose_way_out",
     "read_pending",
     "size",

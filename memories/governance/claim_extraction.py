@@ -11,10 +11,12 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from conflicts.keys import SEEDS, naming
 from conflicts.public import Newcomer, lock_namespace
 from conflicts.reevaluation import preview_reevaluation, reevaluate
 from memories import access
 from memories.access import Principal
+from memories.extraction import is_of_the_user
 from memories.governance.calls import UNUSABLE, Conversation, lineage
 from memories.governance.gate import SKIPPED, ReductionRuling, empty_outcome, is_shut, judge_proposal
 from memories.governance.grounding import states_claim
@@ -33,8 +35,9 @@ AWAY = 30.0  # seconds until an absent model is asked again
 ATTEMPTS = 3  # unusable answers, the later ones about one text alone
 INSTRUCTION = (
     "For each text that clearly states facts, give a claim for each of them. Leave out questions, wishes, guesses and "
-    'what a text only quotes. Answer {"claims": [{"n": number of the text, "subject": "…", "predicate": "…", '
-    '"value": "…", '
+    'what a text only quotes. Take a predicate out of "predicates" where one fits. The subject of what somebody says '
+    'of themselves is "user", or the name before the colon. '
+    'Answer {"claims": [{"n": number of the text, "subject": "…", "predicate": "…", "value": "…", '
     '"span": "the part of the text that states it, letter by letter; the value stands in it"}]}.'
 )
 
@@ -75,7 +78,11 @@ def read_pending(principal: Principal, *, now: datetime.datetime) -> int:
     talk = Conversation(
         principal, namespace=batch.place, purpose=ProposalKind.CLAIM, now=now, about=[row.id for row in texts]
     )
-    work = {"task": "claims", "texts": [{"n": n, "text": row.content} for n, row in enumerate(texts)]}
+    work = {
+        "task": "claims",
+        "predicates": _predicates(principal, batch.place),
+        "texts": [{"n": n, "text": row.content} for n, row in enumerate(texts)],
+    }
     found = _claims(talk.ask(INSTRUCTION, work))
     if found is None and talk.is_away():
         _postpone(principal, batch, now=now, seconds=AWAY)
@@ -105,6 +112,13 @@ def _due(principal: Principal, *, now: datetime.datetime, held: datetime.timedel
         fit = [row.fragment for row in due if row.fragment_id not in claiming]
         whole = {row.id: row for row in fit if row.status == Status.ACTIVE and row.compression == Compression.FULL}
         return _Batch(fragment.namespace, due, whole)
+
+
+def _predicates(principal: Principal, place: Namespace) -> list[str]:
+    """Return the names that the namespace's rules and the built-in ones go by."""
+    with access.enter(principal, why="read"):
+        registered = naming(principal.project_id, [place.id])[place.id].registered.values()
+    return sorted({rule.name for rule in (*registered, *SEEDS)})
 
 
 def _claims(body: Mapping[str, Any] | None) -> list[dict[str, Any]] | None:
@@ -181,7 +195,7 @@ def _enter(
         claims = [ReadClaim.model_validate(body) for body in bodies]
     except ValidationError:  # whoever judges may be less strict than the gate has to be
         return False
-    if not all(states_claim(claim, row.content) for claim in claims):
+    if not all(states_claim(claim, row.content, by_user=is_of_the_user(row)) for claim in claims):
         return False
     with access.enter(principal, why="read"):
         lock_namespace(row.namespace_id)

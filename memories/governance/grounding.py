@@ -4,6 +4,8 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
+from conflicts.keys import USER, names_user
+from memories.extraction import first_person_at
 from memories.governance.shapes import ReadClaim
 from memories.language.tokenizer import WORD
 from memories.language.word_lists import STOPWORDS
@@ -15,10 +17,15 @@ NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 BEGINNING = re.compile(r"(?:^|[.!?:;\n]\s*)[\"'“‘(*-]*\s*$")
 
 
-def states_claim(claim: ReadClaim, text: str) -> bool:
-    """Whether a text makes this claim in its own words: span, value in the span, and each word of the subject."""
+def states_claim(claim: ReadClaim, text: str, *, by_user: bool = False) -> bool:
+    """Whether a text makes this claim in its own words: span, value in the span, and each word of the subject.
+
+    For the user stands "I" or "my" in the span's sentence, where the user speaks (`by_user`) and of themselves.
+    """
     if claim.span not in text or claim.value.casefold() not in claim.span.casefold():
         return False
+    if by_user and names_user(claim.subject) and first_person_at(text, text.find(claim.span)) == USER:
+        return True
     words_of_text = {word.casefold() for word in WORD.findall(text)}
     subject = {word.casefold() for word in WORD.findall(claim.subject)}
     return bool(subject) and subject <= words_of_text

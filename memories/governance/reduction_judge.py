@@ -9,7 +9,7 @@ from conflicts.authority import SOURCE_RANK
 from conflicts.public import ClaimDraft, Newcomer
 from conflicts.reevaluation import Fate, Reassessment, preview_reevaluation
 from memories import access
-from memories.extraction import certain_claims
+from memories.extraction import certain_claims, is_of_the_user
 from memories.governance.destructive_intent import destroys, sentences
 from memories.governance.grounding import is_grounded, states_claim
 from memories.governance.reduction_contract import ProposalCandidate, Reduction
@@ -63,10 +63,10 @@ def _digest(candidate: ProposalCandidate) -> Reduction:
 def _claim(candidate: ProposalCandidate) -> Reduction:
     claim = ReadClaim.model_validate(candidate.body)
     (source,) = candidate.sources
-    if not states_claim(claim, source.text):
-        return _verdict("not_in_the_text")
     with access.enter(access.system_principal(Project.objects.get(name=candidate.project)), why="judge"):
         row = Fragment.objects.select_related("namespace").filter(id=source.id, status=Status.ACTIVE).first()
+        if not states_claim(claim, source.text, by_user=row is not None and is_of_the_user(row)):
+            return _verdict("not_in_the_text")
         if row is None or row.compression != Compression.FULL or row.content != source.text:
             return _verdict("changed_meanwhile")
         newcomer = Newcomer(row, claims=[claim_draft(claim, row)])

@@ -10,6 +10,7 @@ from conflicts.public import Admission
 from conflicts.search_index import embeddings
 from memories import access
 from memories.access import Principal
+from memories.extraction import asked_to_forget
 from memories.models import Archive, Claim, Embedding, EmbeddingModel, Fragment, PendingEmbedding, PendingReading
 from memories.models.bulk import insert
 from memories.models.enums import Status
@@ -85,10 +86,15 @@ def _to_embed(principal: Principal, fragments: list[Fragment]) -> dict[uuid.UUID
 
 
 def queue_reading(admissions: Sequence[Admission]) -> None:
-    """Let what claims nothing yet wait for a language model to read it, if there is one; in the open transaction."""
-    if not admissions or current_sidecar() is None:
-        return
+    """Let what claims nothing yet wait for a language model to read it, if there is one; in the open transaction.
+
+    What asks to forget something waits in any case.
+    """
     rows = [one.fragment for one in admissions if not one.deduplicated and one.fragment.status == Status.ACTIVE]
+    if current_sidecar() is None:
+        rows = [row for row in rows if asked_to_forget(row.content)]
+    if not rows:
+        return
     claims = Claim.objects.filter(project_id__in={row.project_id for row in rows}, fragment__in=[r.id for r in rows])
     claiming = set(claims.values_list("fragment_id", flat=True))
     insert([PendingReading(project_id=row.project_id, fragment=row) for row in rows if row.id not in claiming])

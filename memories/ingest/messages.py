@@ -13,13 +13,22 @@ from conflicts.public import Admission, lock_keys
 from conflicts.search_index import find_forgotten_texts
 from memories import access
 from memories.access import Principal
-from memories.extraction import ReadTurn, extract_parts, find_strangers, flag_material
+from memories.extraction import (
+    FROM_THE_USER,
+    ReadTurn,
+    Said,
+    amended,
+    extract_parts,
+    find_strangers,
+    flag_material,
+    is_amendment,
+)
 from memories.ingest.chunking import clean, placed, skip_reason
 from memories.ingest.drafts import Draft
 from memories.ingest.files import Message
 from memories.ingest.pipeline import Prepared, prepare, store_each
-from memories.models import Fragment, Namespace, Revision
-from memories.models.enums import MATERIAL, SourceClass, SourceType
+from memories.models import Claim, Fragment, Namespace, Revision
+from memories.models.enums import MATERIAL, SourceClass, SourceType, Status
 
 STEM = 240  # leaves room for "#n"
 FIRST_PLACE, LAST_PLACE = -(2**31), 2**31 - 1  # in a conversation
@@ -101,6 +110,33 @@ def _drafts(message: Message, namespace: str, *, index: int, material: bool) -> 
     ]
 
 
+def _with_amendments(principal: Principal, drafts: IndexedDrafts, here: Namespace | None) -> IndexedDrafts:
+    """Return the drafts; what only amends what its speaker said right before claims that with its new value."""
+    found: IndexedDrafts = []
+    said: dict[tuple[str, str | None], list[Said]] = {}
+    for index, draft in drafts:
+        place = (draft.conversation_id, draft.speaker)
+        claims = list(draft.read_before or ())
+        own = draft.conversation_id and draft.default_source in FROM_THE_USER
+        if own and not claims and is_amendment(draft.content):
+            before = said[place] if place in said else _said_last(principal, draft, here)
+            claims = amended(draft.content, before, speaker=draft.speaker)
+        said[place] = [Said(claim.subject, claim.predicate) for claim in claims if claim.first_person and claim.certain]
+        found.append((index, replace(draft, read_before=claims)))
+    return found
+
+
+def _said_last(principal: Principal, draft: Draft, here: Namespace | None) -> list[Said]:
+    """Return what this writer's user said last in the conversation, as it stands."""
+    if here is None:
+        return []
+    rows = Fragment.objects.within(principal.project_id).filter(namespace=here, conversation_id=draft.conversation_id)
+    mine = rows.filter(owner_id=principal.owner_id, source__in=FROM_THE_USER).order_by("-sequence", "-created_at")
+    last = mine.values_list("id", flat=True).first()
+    claims = Claim.objects.within(principal.project_id).filter(fragment=last, status=Status.ACTIVE).order_by("position")
+    return [Said(claim.subject, claim.predicate) for claim in claims] if last else []
+
+
 def ingest(
     principal: Principal, messages: Sequence[Message], *, namespace: str, now: datetime.datetime, embed_now: bool = True
 ) -> IngestReport:
@@ -133,6 +169,7 @@ def prepare_messages(
         behind = _behind(messages, [drafts[n][1] for n in stored_before])
         here = Namespace.objects.within(principal.project_id).named([principal.scope(namespace)]).first()
         drafts = _without_strangers(principal, drafts, here)
+        drafts = _with_amendments(principal, drafts, here)
         ranked = [(here and here.id, draft.content, _rank(principal, draft)) for _, draft in drafts]
         forgotten = set(find_forgotten_texts(principal.project_id, ranked))
     refused = [

@@ -9,6 +9,7 @@ import uuid
 
 from conflicts.authority import SOURCE_RANK
 from memories.access import NotPermitted, Principal
+from memories.extraction import PASSING
 from memories.ingest.updates import may_rewrite
 from memories.models import Fragment
 from memories.models.enums import SourceClass
@@ -20,9 +21,11 @@ USERS_OWN = SOURCE_RANK[SourceClass.USER_EXPLICIT]
 
 IS_CHOSEN = """EXISTS (SELECT FROM conflicts_ruling r WHERE r.project_id = f.project_id AND r.replaced_by_id IS NULL
     AND r.namespace_id = f.namespace_id AND f.id = ANY (r.chosen_fragments))"""
+# What somebody did once keeps nothing from fading.
+LASTS = f"c.predicate NOT IN {PASSING!r}"  # a tuple of names reads the same in SQL
 IS_BELIEVED = f"""(f.status IN ('active', 'disputed') AND ({IS_CHOSEN} OR EXISTS (
     SELECT FROM memories_claim c WHERE c.project_id = f.project_id AND c.fragment_id = f.id
-        AND c.status IN ('active', 'disputed') AND c.authority > {DOCUMENTED}
+        AND c.status IN ('active', 'disputed') AND c.authority > {DOCUMENTED} AND {LASTS}
         AND (c.valid_until IS NULL OR c.valid_until > %(now)s))))"""
 # At most the first sentences are left of it.
 STAYS_READABLE = f"(f.authority >= {USERS_OWN} OR {IS_BELIEVED})"

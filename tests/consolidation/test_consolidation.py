@@ -388,6 +388,17 @@ def test_faded_memories_get_cold_and_then_leave(run, remember, now_of):
     assert (now_of(pinned).status, now_of(pinned).tier) == ("active", "hot")
 
 
+def test_what_somebody_did_once_fades_as_if_it_claimed_nothing(run, remember, now_of, alice):
+    faint = {"age": 60, "type": "episodic", "importance": 0.3, "by": alice.principal, "source": "user_implicit"}
+    deed = ClaimDraft("user", "has_done", "met the heron", exclusive=False)
+    taste = ClaimDraft("user", "likes", "herons", exclusive=False)
+    did = remember("We met the heron.", vector=unit(1), claim=deed, **faint)
+    likes = remember("I like herons.", vector=unit(0, 1), claim=taste, **faint)
+    run()
+    assert (now_of(did).status, now_of(did).archived_reason) == ("archived", "decayed")
+    assert now_of(likes).status == "active"
+
+
 def test_a_dry_run_changes_nothing_and_tells_what_its_run_would_do(run, remember, digest, alice, bob):
     remember("The heron nests behind the mill.", by=alice.principal, source="tool_output", vector=unit(1))
     remember("The heron nests behind the mill!", by=bob.principal, vector=beside(0.99))

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from conflicts.registry import built_in_predicates
 from memories import access, erasure, governance, tasks
 from memories.governance.calls import RULE
 from memories.governance.claim_extraction import INSTRUCTION
@@ -21,10 +22,12 @@ def guess():
     """Which of the 10,000 door codes were asked about, by the hashes that are kept."""
 
     def of(rows):
+        predicates = sorted(rule.name for rule in built_in_predicates())
         kept, found = {row.request_hash for row in rows}, []
         for digits in itertools.product("0123456789", repeat=4):
             code = "".join(digits)
-            work = {"task": "claims", "texts": [{"n": 0, "text": SECRET.replace("4711", code)}]}
+            text = SECRET.replace("4711", code)
+            work = {"task": "claims", "predicates": predicates, "texts": [{"n": 0, "text": text}]}
             prompt = json.dumps(work, ensure_ascii=False, sort_keys=True)
             if request_hash(current_sidecar().envelope(Ask("claim", RULE + INSTRUCTION, prompt))) in kept:
                 found.append(code)

@@ -49,3 +49,12 @@ def test_of_values_that_exclude_each_other_the_first_one_counts(store, claims_of
     wish = {"source": "user_explicit", "extract_claim": True, "by": alice.principal}
     row = store("acme:main", "I live in Oslo. I live in Bergen.", **wish)
     assert [value for _, value, _, _ in claims_of(row)] == ["Oslo"]
+
+
+def test_a_text_that_says_more_than_what_stands_is_kept_whatever_it_claims(store, claims_of, alice):
+    wish = {"source": "user_explicit", "extract_claim": True, "by": alice.principal}
+    old = store("acme:main", "I play the clarinet.", **wish)
+    more = store("acme:main", "I play the clarinet. The orchestra of Halden rehearses every Thursday evening.", **wish)
+    assert more.id != old.id
+    assert [(value, status) for _, value, _, status in claims_of(more)] == [("the clarinet", "active")]
+    assert store("acme:main", "As I said: I play the clarinet!", **wish).id in (old.id, more.id)

@@ -24,7 +24,7 @@ from memories.models.scoring import (
 )
 from memories.upkeep.consolidation.plan_state import Outlook
 from memories.upkeep.consolidation.steps import Phase, StepDraft
-from memories.upkeep.protections import IS_BELIEVED, STAYS_READABLE, USERS_OWN, protected_from
+from memories.upkeep.protections import IS_BELIEVED, LASTS, STAYS_READABLE, USERS_OWN, protected_from
 from memories.upkeep.thresholds import Thresholds
 
 DOUBTED = 0.3
@@ -51,7 +51,7 @@ FADING = f"""
         s.relevance < %(faded)s AND s.authority < {USERS_OWN} AND NOT s.believed AND (%(all)s OR (
         s.type = 'episodic' AND s.importance < %(spared)s AND NOT s.digest
         AND NOT s.id = ANY (%(claiming)s) AND NOT EXISTS (
-            SELECT FROM memories_claim c WHERE c.project_id = %(project)s AND c.fragment_id = s.id
+            SELECT FROM memories_claim c WHERE c.project_id = %(project)s AND c.fragment_id = s.id AND {LASTS}
                 AND (c.valid_until IS NULL OR c.valid_until > %(now)s))))
     FROM (SELECT *, {decayed_sql("base", days=days_since("used"), stability="stability")} AS relevance
           FROM standing WHERE NOT kept) s

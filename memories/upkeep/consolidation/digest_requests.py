@@ -11,6 +11,7 @@ from conflicts.rulings import with_protection
 from memories import access, governance
 from memories.access import NotFound, Principal
 from memories.errors import NovaError
+from memories.extraction import PASSING
 from memories.ingest.updates import check_change
 from memories.language.extracts import extract
 from memories.models import Claim, EmbeddingModel, Fragment
@@ -103,7 +104,7 @@ def _members(principal: Principal, ids: Sequence[uuid.UUID], *, hold: bool = Fal
         check_change(principal, namespace=row.namespace.name, authority=row.rank)
     if len({row.namespace_id for row in visible.values()}) > 1:
         raise BadOptions("ids", "These memories lie in several namespaces: a digest is of one.")
-    claims = Claim.objects.within(principal.project_id).filter(fragment__in=ids)
+    claims = Claim.objects.within(principal.project_id).filter(fragment__in=ids).exclude(predicate__in=PASSING)
     claiming = set(claims.values_list("fragment_id", flat=True))
     is_person, lowest = principal.kind == "person", min(row.authority for row in visible.values())
     reasons = {

@@ -1,0 +1,61 @@
+"""Forget requests: what a user says to forget is proposed for a person to set aside; nothing goes by itself."""
+
+import datetime
+
+from memories import access
+from memories.access import Principal
+from memories.extraction import FROM_THE_USER, asked_to_forget
+from memories.governance.gate import ReductionRuling
+from memories.governance.history import ProposalEntry, record
+from memories.models import Claim, Fragment, PendingReading
+from memories.models.enums import ProposalKind, ProposalOutcome, Status
+
+TASK = "forget"  # under which the history keeps them
+JUDGE = "asked_by_user"
+MOST_REQUESTS, MOST_MEMORIES = 100, 20  # of a run, of a request
+
+
+def propose_forgetting(principal: Principal, *, now: datetime.datetime) -> int:
+    """Propose that the memories a user asked to forget yield to that request; how many were proposed.
+
+    Only what the same user said is proposed, of no more authority, and what claims something the gate decides on.
+    """
+    proposed = 0
+    with access.enter(principal, why="forget requests"):
+        rows = PendingReading.objects.within(principal.project_id).filter(
+            fragment__content__iregex=r"\m(forget|disregard)\M"
+        )
+        rows = rows.select_related("fragment__namespace").select_for_update(skip_locked=True, of=("self",))
+        for row in rows.order_by("not_before", "id")[:MOST_REQUESTS]:
+            if not (words := asked_to_forget(row.fragment.content)):
+                continue
+            entries = [_entry(older, row.fragment) for older in _meant(row.fragment, words)]
+            record(principal, row.fragment.namespace, entries, now=now)
+            proposed += len(entries)
+            row.delete()
+    return proposed
+
+
+def _meant(request: Fragment, words: frozenset[str]) -> list[Fragment]:
+    """Return the user's own earlier memories that speak of it, the newest first."""
+    if request.source not in FROM_THE_USER or request.status != Status.ACTIVE:
+        return []
+    rows = Fragment.objects.within(request.project_id).filter(
+        namespace=request.namespace_id,
+        owner_id=request.owner_id,
+        status=Status.ACTIVE,
+        source__in=FROM_THE_USER,
+        authority__lte=request.authority,
+        created_at__lte=request.created_at,
+    )
+    for word in sorted(words):
+        rows = rows.filter(content__iregex=rf"\m{word}\M")
+    claiming = Claim.objects.within(request.project_id).values("fragment")
+    rows = rows.exclude(id=request.id).exclude(id__in=claiming).order_by("-created_at", "-id")
+    return [row for row in rows[:MOST_MEMORIES] if not asked_to_forget(row.content)]
+
+
+def _entry(older: Fragment, request: Fragment) -> ProposalEntry:
+    body = {"older": str(older.id), "newer": str(request.id), "reason": "the user asked to forget it"}
+    ruling = ReductionRuling(ProposalOutcome.ALLOWED, (), JUDGE)
+    return ProposalEntry(ProposalKind.SUPERSESSION, TASK, ruling, body, (), [older.id, request.id], waiting=True)
