@@ -289,18 +289,18 @@ def talk(remember):
 
 
 def test_a_conversation_is_told_in_digests_that_stand_in_it(run, talk, now_of, principal):
-    rows = talk(11)
+    rows = talk(20)
     report = run().report
-    assert report["compressed"] == {"clusters": 1, "source_memories": 11}
+    assert report["compressed"] == {"clusters": 1, "source_memories": 20}
     assert {now_of(row).archived_reason for row in rows} == {"digested"}
     with access.enter(principal, why="test"):
         first, second = Fragment.objects.filter(source_type="digest").order_by("sequence")
     assert [*first.parents, *second.parents] == [row.id for row in rows]
     assert (first.conversation_id, first.sequence, first.event_at) == ("walk", 0, EPOCH)
-    assert (second.sequence, second.event_at) == (5, EPOCH + 5 * DAY)
+    assert (second.sequence, second.event_at) == (10, EPOCH + 10 * DAY)
     assert "Heron 0 of walk nests at weir 0." in first.content
-    assert "Heron 10 of walk nests at weir 10." in second.content
-    assert len(first.content) < 0.6 * sum(len(row.content) for row in rows[:5])
+    assert "Heron 19 of walk nests at weir 19." in second.content
+    assert len(first.content) < 0.6 * sum(len(row.content) for row in rows[:10])
 
 
 def test_what_waits_for_its_digest_does_not_fade_meanwhile(run, talk, now_of):

@@ -32,7 +32,7 @@ from memories.upkeep.consolidation.plan_state import MOST_DIGESTS, Outlook
 from memories.upkeep.consolidation.steps import Phase, StepDraft
 from memories.upkeep.protections import INFERRED, IS_CHOSEN, LASTS, USERS_OWN
 
-TOLD = 900  # characters of memories that one digest tells: five turns of a talk or so
+TOLD = 1_800  # characters of memories that one digest tells: ten turns of a talk or so
 LINKED = """
     SELECT l.fragment_id, l.other_id, l.similarity FROM memories_link l
     JOIN memories_fragment f ON f.project_id = l.project_id AND f.id = l.fragment_id
@@ -46,7 +46,8 @@ LINKED = """
 IS_STALE = "f.updated_at <= %(before)s AND f.category <> 'digest'"
 MAY_GO = f"""f.authority <= %(ceiling)s AND f.authority < %(users_own)s
     AND NOT (f.is_pinned OR f.is_anchor) AND f.key = '' AND f.compression IN ('full', 'summary') AND NOT EXISTS (
-        SELECT FROM memories_claim c WHERE c.project_id = f.project_id AND c.fragment_id = f.id AND {LASTS}) AND NOT {IS_CHOSEN}"""
+        SELECT FROM memories_claim c WHERE c.project_id = f.project_id AND c.fragment_id = f.id AND {LASTS})
+    AND NOT {IS_CHOSEN}"""
 MEMBERS = f"""
     SELECT f.id, f.authority, {IS_STALE}, {MAY_GO}, length(f.content)
     FROM memories_fragment f WHERE f.project_id = %(project)s AND f.id = ANY (%(ids)s) ORDER BY f.created_at, f.id
