@@ -13,7 +13,7 @@ from memories import access, backups
 from memories.access import Principal
 from memories.models import Namespace, SearchDay
 from memories.models.sql import fetch
-from memories.upkeep import USERS_OWN, protected_from
+from memories.upkeep import USERS_OWN, is_spared
 
 DAYS, STALE_DAYS = 30, 30
 MOST_TOLD = 50
@@ -22,7 +22,7 @@ AGES = {"day": 1, "week": 7, "month": 30}  # days up to which a conflict counts 
 COUNTS = f"""
     SELECT count(*) FILTER (WHERE active) AS active,
         count(*) FILTER (WHERE active AND claims) AS claiming,
-        count(*) FILTER (WHERE active AND (f.importance >= %(spared)s OR f.is_pinned OR f.is_anchor)) AS protected,
+        count(*) FILTER (WHERE active AND ({is_spared()} OR f.is_pinned OR f.is_anchor)) AS protected,
         count(*) FILTER (WHERE active AND f.updated_at <= %(stale)s AND f.category <> 'digest' AND NOT claims
             AND f.authority < {USERS_OWN} AND NOT (f.is_pinned OR f.is_anchor) AND f.key = '') AS undigested,
         count(*) FILTER (WHERE f.status = 'archived' AND f.archived_reason = 'digested') AS digested,
@@ -76,7 +76,6 @@ class ProjectHealth:
 
     claims: Share
     protected: Share
-    protected_from: float
     digested: Share
     digests: int
     nothing_found: Share
@@ -92,11 +91,9 @@ def project_health(principal: Principal, namespace: str | None = None, *, now: d
     proofs = backups.backup_status(principal, now=now)
     with access.enter(principal, why="health"):
         scopes: list[Namespace] = access.requested_scopes(principal, namespace)
-        single = scopes[0].id if len(scopes) == 1 else None
         params: dict[str, Any] = {
             "project": principal.project_id,
             "places": [scope.id for scope in scopes],
-            "spared": protected_from(principal.project_id, single),
             "stale": now - datetime.timedelta(days=STALE_DAYS),
             "since": now - datetime.timedelta(days=DAYS),
             "most": MOST_TOLD,
@@ -109,7 +106,6 @@ def project_health(principal: Principal, namespace: str | None = None, *, now: d
     return ProjectHealth(
         claims=Share(claiming, active),
         protected=Share(protected, active),
-        protected_from=params["spared"],
         digested=Share(digested, digested + undigested),
         digests=digests,
         nothing_found=Share(searches["empty"] or 0, searches["all"] or 0),

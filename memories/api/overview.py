@@ -107,7 +107,6 @@ class HealthReportAnswer(serializers.Serializer[Any]):
 
     claims = ShareAnswer(help_text="Active memories that claim something.")
     protected = ShareAnswer(help_text="Active memories that upkeep spares for their importance, a pin or an anchor.")
-    protected_from = serializers.FloatField(help_text="The importance from which upkeep spares; 2: none.")
     digested = ShareAnswer(help_text="Of what was old enough for a digest, what went into one.")
     digests = serializers.IntegerField(help_text="Active digests.")
     nothing_found = ShareAnswer(help_text="Searches of thirty days that found nothing; of the whole project.")

@@ -19,7 +19,7 @@ OPENS = (
 SAYS = re.compile(
     rf"(?:{OPENS}[,:.!]*\s){{0,3}}(?:please\s)?(?:let's\s)?"
     r"(?:make|change|raise|lower|increase|set)\s(?:it|that|(?:my|our)\s(?P<noun>\w{2,20}(?:\s\w{2,20})?))\s(?:to\s)?"
-    rf"|(?:{OPENS}[,:.!]*\s){{1,3}}(?:i\smeant(?:\sto\ssay)?|it's|it\sis|it\sshould\sbe)\s",
+    rf"|(?:{OPENS}[,:.!]*\s){{1,3}}(?:i\smeant(?:\sto\ssay)?|it\sshould\sbe)\s",
     FLAGS,
 )
 ENDS = re.compile(r"(?:\s(?:instead|then|please|actually))?\s*[.!]?\s*$", FLAGS)
@@ -75,4 +75,4 @@ def asked_to_forget(text: str) -> frozenset[str]:
     plain = text.translate(grammar.PLAIN).strip()
     match = FORGETS.fullmatch(plain, _begin(plain))
     words = TOKEN.findall(match["what"].lower()) if match else ()
-    return frozenset(word for word in words if word not in STOPWORDS)
+    return frozenset(word for word in words if len(word) > 1 and word not in STOPWORDS)

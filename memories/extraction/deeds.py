@@ -36,6 +36,7 @@ HOLLOW = word_list(__file__, "hollow")
 NO_DOING = word_list(__file__, "no_doings")
 NO_PLAN = word_list(__file__, "no_plans")
 PEOPLE = listed("people others")
+NO_ILLNESS = listed("nothing none my your his her their")
 NO_DOING_ON = listed("going pushing working trying fighting chasing moving looking doing being getting")
 # What says enough by itself.
 WHOLE = re.compile(
@@ -125,11 +126,20 @@ ALONE = re.compile(r"\s*(?:[.,;!]|$|[-–—]\s)|\s(?:and|hard|lately|recently|a
 PREDICATES = {"reading": "reads", "studying": "studies", "play": "plays", "collect": "collects"}
 KIN = {"dog": "pet", "cat": "pet", "horse": "pet", "rabbit": "pet", "children": "child"}
 
-_BEFORE = rf"(?:'ve\s|have\s)?{ADVERBS}"
+_BEFORE = r"(?:'ve\s|have\s)?(?:(?:just|finally|recently|also|already|now|officially)\s){0,2}"
 _NO_MORE = r"(?:stopped|quit|given\sup|gave\sup)\s"
-# What is behind it when somebody left an employer, not a building.
+# With one of these a sentence says that something may end, ended in a story, or that somebody else says so.
+UNSETTLED = re.compile(
+    r"\b(?:when|once|after|before|until|till|unless|if|while|whenever|not\sthat|as\ssoon\sas|by\sthe\stime|pretend\w*"
+    r"|novel|story|book|film|movie|game|dream\w*|play|character|said|says|say|told|tells|asked|wrote|claims?|claimed|heard)\b",
+    FLAGS,
+)
+# What may stand behind what ended: nothing, or when that was.
 FOR_GOOD = re.compile(
-    r"\s*(?:[.,;!]|$)|\s(?:for|in|last|after|because|to|yesterday|today)\b(?!\s(?:lunch|dinner|the\sday))", FLAGS
+    r"\s*(?:[.,;!]|$)|\s(?:for\sgood|yesterday|recently|(?:last|this)\s[a-z]{3,10}|in\s(?:\d{4}|(?-i:[A-Z])[a-z]+)"
+    r"|(?:an?|two|three|a\sfew)\s(?:weeks?|months?|years?)\sago)\s*(?:[.,;!]|$)"
+    r"|\s(?:to|for)\s(?=(?-i:[A-Z]))|\sand\s",
+    FLAGS,
 )
 ENDS = tuple(
     (predicate, re.compile(_BEFORE + lead, FLAGS))
@@ -161,7 +171,7 @@ def ended(text: str, at: int, end: int) -> Iterator[Told]:
         match = lead.match(text, at, end)
         read = ENDED.get(predicate)
         span = match and (read(text, match.end(), end) if read else _phrase(text, match.end(), match.end(), end))
-        if span and (predicate != "works_at" or FOR_GOOD.match(text, span[1], end)):
+        if span and FOR_GOOD.match(text, span[1], end):
             yield predicate, span
             return
 
@@ -362,5 +372,5 @@ def _illness(text: str, at: int, end: int) -> Iterator[Told]:
     for predicate, pattern in (("has_condition", ILL), ("member_of", MEMBER)):
         match = pattern.match(text, at, end)
         span = values.thing(text, match.end(), end) if match else None
-        if span:
+        if span and text[slice(*span)].split()[0].lower() not in NO_ILLNESS:
             yield predicate, span

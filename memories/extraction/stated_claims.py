@@ -14,7 +14,7 @@ from memories.models.claim import MOST_CLAIMS
 from memories.models.enums import MATERIAL, SourceClass
 from memories.models.fragment import procedure_of
 
-AGAIN = re.compile(r"\s(?:again|now|once more|these days)\b", re.IGNORECASE)
+AGAIN = re.compile(r"\s(?:again|once more|now(?=\s*(?:[.!,;]|$)))", re.IGNORECASE)
 # Which diets leave out a food.
 EXCLUDING = {
     **dict.fromkeys(("meat", "chicken", "beef", "pork", "steak"), ("vegetarian", "vegan", "pescatarian")),
@@ -107,7 +107,7 @@ def _denied_diets(content: str, claims: Sequence[Extracted]) -> Iterator[Stateme
     """Return the diets that somebody took back who says of themselves that they eat something again."""
     for eaten in claims:
         if eaten.predicate == "eats" and eaten.first_person and AGAIN.match(content, eaten.span[1]):
-            for diet in EXCLUDING.get(eaten.value.lower().split()[-1], ()):
+            for diet in EXCLUDING.get(eaten.value.lower(), ()):
                 yield Statement(eaten.subject, "diet", diet, negated=True, retracts=True)
 
 

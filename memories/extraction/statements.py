@@ -76,16 +76,17 @@ def statements(sentence: Sentence) -> Iterator[FoundStatement]:
         last = clause[-1] if clause else last
         yield from clause
     for match in grammar.ASIDE.finditer(sentence.text, sentence.start, sentence.end):
-        yield from _talk(sentence, match.end())
+        yield from _talk(sentence, match.end(), aside=True)
 
 
-def _talk(sentence: Sentence, start: int) -> Iterator[FoundStatement]:
+def _talk(sentence: Sentence, start: int, *, aside: bool = False) -> Iterator[FoundStatement]:
     """Return what the speaker tells of themselves behind I, my, or at the beginning without either."""
     text, end, me = sentence.text, min(sentence.end, start + LONGEST_CLAUSE), sentence.me
     if me is None:
         return
     if match := grammar.I_SUBJECT.match(text, start, end):
-        for predicate, value in deeds.ended(text, match.end(), end):
+        may_end = not aside and not deeds.UNSETTLED.search(text, sentence.start, sentence.end)
+        for predicate, value in deeds.ended(text, match.end(), end) if may_end else ():
             yield FoundStatement(start, me, predicate, value, mine=True, negated=True)
         found = deeds.told(text, match.end(), end)
     elif start == sentence.start:

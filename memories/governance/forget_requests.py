@@ -4,9 +4,10 @@ import datetime
 
 from memories import access
 from memories.access import Principal
-from memories.extraction import FROM_THE_USER, asked_to_forget
+from memories.extraction import FROM_THE_USER, asked_to_forget, is_of_the_user
 from memories.governance.gate import ReductionRuling
 from memories.governance.history import ProposalEntry, record
+from memories.language.extracts import spoken_by
 from memories.models import Claim, Fragment, PendingReading
 from memories.models.enums import ProposalKind, ProposalOutcome, Status
 
@@ -38,7 +39,7 @@ def propose_forgetting(principal: Principal, *, now: datetime.datetime) -> int:
 
 def _meant(request: Fragment, words: frozenset[str]) -> list[Fragment]:
     """Return the user's own earlier memories that speak of it, the newest first."""
-    if request.source not in FROM_THE_USER or request.status != Status.ACTIVE:
+    if not is_of_the_user(request) or request.status != Status.ACTIVE:
         return []
     rows = Fragment.objects.within(request.project_id).filter(
         namespace=request.namespace_id,
@@ -52,7 +53,10 @@ def _meant(request: Fragment, words: frozenset[str]) -> list[Fragment]:
         rows = rows.filter(content__iregex=rf"\m{word}\M")
     claiming = Claim.objects.within(request.project_id).values("fragment")
     rows = rows.exclude(id=request.id).exclude(id__in=claiming).order_by("-created_at", "-id")
-    return [row for row in rows[:MOST_MEMORIES] if not asked_to_forget(row.content)]
+    speaker = spoken_by(request.content)
+    return [
+        row for row in rows[:MOST_MEMORIES] if spoken_by(row.content) == speaker and not asked_to_forget(row.content)
+    ]
 
 
 def _entry(older: Fragment, request: Fragment) -> ProposalEntry:

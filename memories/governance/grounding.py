@@ -12,6 +12,8 @@ from memories.language.word_lists import STOPWORDS
 
 SHARE = 0.7  # of a digest's content words are those of the texts
 ALONE = 2 / 3  # at most may be of one text alone
+CLAUSE_BREAK = re.compile(r"[.!?,;:\n]|\b(?:and|but|that|because)\s")
+OWN_DEED = re.compile(r"\b(?:I|[Ww]e|[Mm]e|[Uu]s)\b")
 STEM = 5  # letters that two forms of a word have in common
 NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 BEGINNING = re.compile(r"(?:^|[.!?:;\n]\s*)[\"'“‘(*-]*\s*$")
@@ -25,10 +27,19 @@ def states_claim(claim: ReadClaim, text: str, *, by_user: bool = False) -> bool:
     if claim.span not in text or claim.value.casefold() not in claim.span.casefold():
         return False
     if by_user and names_user(claim.subject) and first_person_at(text, text.find(claim.span)) == USER:
-        return True
+        return _of_oneself(claim, text)
     words_of_text = {word.casefold() for word in WORD.findall(text)}
     subject = {word.casefold() for word in WORD.findall(claim.subject)}
     return bool(subject) and subject <= words_of_text
+
+
+def _of_oneself(claim: ReadClaim, text: str) -> bool:
+    """Return whether "I" is in the span's clause, or what is claimed or its value is "mine": my budget, my two dogs."""
+    clause = CLAUSE_BREAK.split(text[: text.find(claim.span)])[-1] + claim.span
+    if OWN_DEED.search(clause):
+        return True
+    nouns = "|".join(map(re.escape, [*claim.predicate.replace("_", " ").split(), claim.value]))
+    return bool(re.search(rf"\b(?:my|our)\s(?:{nouns})\b", clause, re.IGNORECASE))
 
 
 def is_grounded(summary: str, texts: Sequence[str]) -> bool:

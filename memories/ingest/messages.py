@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from django.db.models import Max
+from django.db.models import F, Max
 
 from conflicts.authority import SOURCE_RANK, lowered_source
 from conflicts.public import Admission, lock_keys
@@ -117,7 +117,7 @@ def _with_amendments(principal: Principal, drafts: IndexedDrafts, here: Namespac
     for index, draft in drafts:
         place = (draft.conversation_id, draft.speaker)
         claims = list(draft.read_before or ())
-        own = draft.conversation_id and draft.default_source in FROM_THE_USER
+        own = draft.conversation_id and draft.default_source in FROM_THE_USER and not draft.extra.get(MATERIAL)
         if own and not claims and is_amendment(draft.content):
             before = said[place] if place in said else _said_last(principal, draft, here)
             claims = amended(draft.content, before, speaker=draft.speaker)
@@ -131,7 +131,9 @@ def _said_last(principal: Principal, draft: Draft, here: Namespace | None) -> li
     if here is None:
         return []
     rows = Fragment.objects.within(principal.project_id).filter(namespace=here, conversation_id=draft.conversation_id)
-    mine = rows.filter(owner_id=principal.owner_id, source__in=FROM_THE_USER).order_by("-sequence", "-created_at")
+    mine = rows.filter(owner_id=principal.owner_id, source__in=FROM_THE_USER, status=Status.ACTIVE).order_by(
+        F("sequence").desc(nulls_last=True), "-created_at"
+    )
     last = mine.values_list("id", flat=True).first()
     claims = Claim.objects.within(principal.project_id).filter(fragment=last, status=Status.ACTIVE).order_by("position")
     return [Said(claim.subject, claim.predicate) for claim in claims] if last else []

@@ -20,6 +20,7 @@ from memories.language.tokenizer import SENTENCE, WORD
 from memories.language.word_lists import OPENERS, STOPWORDS, listed
 from memories.models import CONTENT_LIMIT
 
+MOST = 400  # sentences of all texts: each is compared with each
 SHARE = 0.6  # of what the texts say together
 # What closeness to the centre, rare words, a name or number, a date and a question weigh; chosen on talk.
 CENTRAL, RARE, NAMED, DATED, ASKING = 0.3, 0.2, 0.2, 0.3, 0.3
@@ -55,7 +56,7 @@ def sentences(texts: Sequence[str]) -> list[ExtractSentence]:
         head = HEAD.match(text)
         body = text[head.end() :] if head else text
         parts = [part for match in SENTENCE.findall(body) if (part := match.strip())]
-        for part in parts:
+        for part in parts[: max(1, MOST // len(texts))]:
             if words := _words(part):
                 found.append(ExtractSentence(number, head[0] if head else "", part, len(parts) == 1, words))
     return found
@@ -80,6 +81,12 @@ def extract(texts: Sequence[str], vectors: Any = None, *, limit: int = CONTENT_L
     if not choice.taken:
         choice.taken = [int(np.argmax(worth))]
     return _told([found[n] for n in sorted(choice.taken)])[:limit].strip()
+
+
+def spoken_by(text: str) -> str:
+    """Return who speaks at a text's beginning, in lower case; empty when nobody is named."""
+    head = HEAD.match(text)
+    return head[0].rstrip(":").casefold() if head else ""
 
 
 def most_telling(text: str) -> str:

@@ -2,17 +2,17 @@
 
 from memories.upkeep import consolidation, graph, lifecycle, model_comparison, model_registry, reindex, vector_backfill
 from memories.upkeep.digest import canonical_digest
-from memories.upkeep.protections import USERS_OWN, protected_from
+from memories.upkeep.protections import USERS_OWN, is_spared
 
 __all__ = [
     "USERS_OWN",
     "canonical_digest",
     "consolidation",
     "graph",
+    "is_spared",
     "lifecycle",
     "model_comparison",
     "model_registry",
-    "protected_from",
     "reindex",
     "vector_backfill",
 ]

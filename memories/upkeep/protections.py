@@ -5,7 +5,6 @@ the user said in so many words leaves by a person or its owner only.
 """
 
 import datetime
-import uuid
 
 from conflicts.authority import SOURCE_RANK
 from memories.access import NotPermitted, Principal
@@ -21,8 +20,8 @@ USERS_OWN = SOURCE_RANK[SourceClass.USER_EXPLICIT]
 
 IS_CHOSEN = """EXISTS (SELECT FROM conflicts_ruling r WHERE r.project_id = f.project_id AND r.replaced_by_id IS NULL
     AND r.namespace_id = f.namespace_id AND f.id = ANY (r.chosen_fragments))"""
-# What somebody did once keeps nothing from fading.
-LASTS = f"c.predicate NOT IN {PASSING!r}"  # a tuple of names reads the same in SQL
+# What was read of somebody's deeds keeps nothing from fading. A tuple of names reads the same in SQL.
+LASTS = f"(c.predicate NOT IN {PASSING!r} OR c.span_start IS NULL OR c.valid_until IS NOT NULL)"
 IS_BELIEVED = f"""(f.status IN ('active', 'disputed') AND ({IS_CHOSEN} OR EXISTS (
     SELECT FROM memories_claim c WHERE c.project_id = f.project_id AND c.fragment_id = f.id
         AND c.status IN ('active', 'disputed') AND c.authority > {DOCUMENTED} AND {LASTS}
@@ -30,25 +29,19 @@ IS_BELIEVED = f"""(f.status IN ('active', 'disputed') AND ({IS_CHOSEN} OR EXISTS
 # At most the first sentences are left of it.
 STAYS_READABLE = f"(f.authority >= {USERS_OWN} OR {IS_BELIEVED})"
 
-# The least importance of at most so many memories of a place, and what it is where more have the same.
-SPARED, LEAST_SPARED, NOBODYS = 0.2, 20, 2.0
-SPARED_FROM = f"""
-    SELECT coalesce(min(importance), {NOBODYS}) FROM (
-        SELECT f.importance, count(*) OVER () AS held,
-            count(*) OVER (ORDER BY f.importance DESC RANGE UNBOUNDED PRECEDING) AS as_important
-        FROM memories_fragment f WHERE f.project_id = %(project)s
-            AND (%(namespace)s::uuid IS NULL OR f.namespace_id = %(namespace)s)
-    ) AS ranked WHERE importance >= {PROTECTED} AND as_important <= greatest({LEAST_SPARED}, {SPARED} * held)
-"""
+# Of its owner's memories in the namespace the most important fifth, or twenty, from .7 on: who finds everything
+# important takes nothing from others.
+SPARED, LEAST_SPARED = 0.2, 20
+IN_NAMESPACE = "(%(namespace)s::uuid IS NULL OR g.namespace_id = %(namespace)s)"
 
 
-def protected_from(project_id: uuid.UUID, namespace_id: uuid.UUID | None = None) -> float:
-    """Return the importance from which upkeep spares a memory of a namespace, or of the project; in a transaction.
-
-    At least .7, and so high that it spares at most a fifth of what is there, or twenty.
-    """
-    ((importance,),) = fetch(SPARED_FROM, {"project": project_id, "namespace": namespace_id})
-    return float(importance)
+def is_spared(fragment: str = "f.id", *, within: str = "TRUE") -> str:
+    """Return SQL for whether upkeep spares a fragment for its importance; `within` narrows those compared, as `g`."""
+    return f"""{fragment} IN (SELECT id FROM (
+        SELECT g.id, g.importance, count(*) OVER (PARTITION BY g.namespace_id, g.owner_id) AS held,
+            row_number() OVER (PARTITION BY g.namespace_id, g.owner_id ORDER BY g.importance DESC, g.id) AS place
+        FROM memories_fragment g WHERE g.project_id = %(project)s AND {within}
+    ) AS ranked WHERE importance >= {PROTECTED} AND place <= greatest({LEAST_SPARED}, {SPARED} * held))"""
 
 
 def refuse_hiding(principal: Principal, row: Fragment, condition: str, *, now: datetime.datetime) -> None:

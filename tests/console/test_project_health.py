@@ -41,7 +41,6 @@ def test_it_counts_what_the_memory_does(alice, lived):
     assert found["claims"] == {"number": 1, "of": 2, "share": 0.5}
     assert found["digested"] == {"number": 1, "of": 2, "share": 0.5}
     assert found["protected"]["of"] == 2
-    assert found["protected_from"] >= 0.7
     assert found["digests"] == 0
     assert found["conflicts_by_age"] == {"day": 1, "week": 0, "month": 0, "older": 0}
     assert (found["last_drill_at"], found["are_backups_proven"]) == (None, False)

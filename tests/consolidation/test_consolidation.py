@@ -390,7 +390,7 @@ def test_faded_memories_get_cold_and_then_leave(run, remember, now_of):
 
 def test_what_somebody_did_once_fades_as_if_it_claimed_nothing(run, remember, now_of, alice):
     faint = {"age": 60, "type": "episodic", "importance": 0.3, "by": alice.principal, "source": "user_implicit"}
-    deed = ClaimDraft("user", "has_done", "met the heron", exclusive=False)
+    deed = ClaimDraft("user", "has_done", "met the heron", exclusive=False, span=(0, 16))
     taste = ClaimDraft("user", "likes", "herons", exclusive=False)
     did = remember("We met the heron.", vector=unit(1), claim=deed, **faint)
     likes = remember("I like herons.", vector=unit(0, 1), claim=taste, **faint)

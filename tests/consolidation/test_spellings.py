@@ -27,6 +27,12 @@ APART = [
     ("ice cream", "icecream"),
     ("I can re-sign", "I can resign"),
     ("...", "!!!"),
+    ("The password is Hunter2!", "The password is hunter2"),
+    ("The balance is - 500 dollars", "The balance is 500 dollars"),
+    ("Profit was (500)", "Profit was 500"),
+    ("See /srv/Data", "See /srv/data"),
+    ("Run rm * in /tmp", "Run rm in /tmp"),
+    ("Send it to US", "Send it to us"),
 ]
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from memories.extraction import read_text
 from memories.extraction.claims import extract
 
 TOLD = [
@@ -148,3 +149,51 @@ def test_several_things_that_are_told_in_one_turn_are_claims_each():
 
 def test_an_assistant_s_deeds_are_nobody_s():
     assert extract("Assistant: I joined a gym last week.") == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "After I quit my job at Boeing, I will travel the world.",
+        "I'll be happy when I quit my job at Boeing.",
+        "Tell me once I quit my job at Boeing.",
+        "Not that I quit my job at Boeing.",
+        "I quit my job at Boeing, said Tom.",
+        "I left Boeing for a dentist appointment.",
+        "I left Google today at 6pm.",
+        "I left Microsoft because my shift was over.",
+        "I left Anthropic to join a call.",
+        "I temporarily left Boeing.",
+        "I practically quit my job at Boeing.",
+        "I divorced Anna in my novel.",
+        "I separated from Anna at the airport.",
+        "I moved out of Berlin office to the second floor.",
+        "I stopped drinking coffee at noon.",
+        "I eat gluten-free bread now.",
+        "I eat vegan cheese now.",
+        "I eat peanut butter now.",
+        "I eat plant-based meat again.",
+        "I eat meat now and then.",
+    ],
+)
+def test_what_may_be_or_was_for_an_hour_ends_nothing(text):
+    assert [s for s in read_text(text, {}).statements if s.retracts] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "ended"),
+    [
+        ("I quit my job at Boeing.", ("works_at", "Boeing")),
+        ("I left Boeing last month.", ("works_at", "Boeing")),
+        ("I moved out of Berlin.", ("lives_in", "Berlin")),
+        ("I divorced Anna in 2024.", ("spouse", "Anna")),
+        ("I stopped drinking coffee.", ("drinks", "coffee")),
+    ],
+)
+def test_what_ended_ends(text, ended):
+    assert ended in [(s.predicate, s.value) for s in read_text(text, {}).statements if s.retracts]
+
+
+@pytest.mark.parametrize("text", ["I suffer from nothing.", "I was diagnosed with my doctor's help."])
+def test_no_illness_is_none(text):
+    assert "has_condition" not in {claim.predicate for claim in extract(text)}

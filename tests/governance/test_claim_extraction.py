@@ -7,6 +7,8 @@ import pytest
 
 from conflicts.public import ClaimDraft
 from memories import access, governance
+from memories.governance.grounding import states_claim
+from memories.governance.shapes import ReadClaim
 from memories.models import Claim, Fragment, LlmCall, PendingReading, Proposal
 from memories.providers.circuit import Circuit
 from tests.governed import Judge
@@ -318,3 +320,9 @@ def test_ten_minutes_without_a_model_strand_nothing(
         while governance.read_pending(principal, now=now + datetime.timedelta(seconds=15 * step)):
             pass
     assert (count(PendingReading), count(Claim)) == (0, 40)
+
+
+@pytest.mark.parametrize("text", ["My boss Tom lives in Boston.", "Tom lives in Boston and my sister told him."])
+def test_what_somebody_else_does_is_not_the_users(text):
+    claim = ReadClaim(n=0, subject="user", predicate="lives_in", value="Boston", span="Tom lives in Boston")
+    assert not states_claim(claim, text, by_user=True)

@@ -1,19 +1,25 @@
-"""Protection by importance: at most a fifth of what is there, or twenty, however important writers find it."""
+"""Protection by importance: of each owner's memories in a namespace a fifth, or twenty, however important they are."""
 
 import pytest
 
 from memories import access
-from memories.upkeep.protections import NOBODYS, protected_from
+from memories.models.sql import fetch
+from memories.upkeep.protections import is_spared
+from tests.conftest import stored
 
 
 @pytest.fixture
-def bar(old, principal):
-    """Stores memories of these importances; answers from which on they are spared."""
+def spared(old, principal, bob):
+    """Stores memories of these importances, and important ones of Bob's; how many of the former are spared."""
 
-    def store(*given):
+    def store(*given, beside=0):
         rows = [old(40, f"Heron number {n} nests.", importance=weight) for n, weight in enumerate(given)]
+        for n in range(beside):
+            stored(bob.principal, "acme:main", f"Otter number {n} sleeps.", importance=1.0)
         with access.enter(principal, why="test"):
-            return protected_from(principal.project_id, rows[0].namespace_id)
+            params = {"project": principal.project_id, "ids": [row.id for row in rows]}
+            found = fetch(f"SELECT 1 FROM memories_fragment f WHERE f.id = ANY (%(ids)s) AND {is_spared()}", params)
+        return len(found)
 
     return store
 
@@ -21,20 +27,23 @@ def bar(old, principal):
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
-        ([0.5, 0.69], NOBODYS),
-        ([0.5, 0.7, 0.9], 0.7),
-        ([0.8] * 20, 0.8),
-        ([0.8] * 21, NOBODYS),
-        ([0.8] * 30 + [0.95] * 2, 0.95),
-        ([0.7 + n / 1000 for n in range(30)], 0.71),
-        ([0.5] * 100 + [0.75] * 20 + [0.9] * 5, 0.75),
+        ([0.5, 0.69], 0),
+        ([0.5, 0.7, 0.9], 2),
+        ([0.8] * 20, 20),
+        ([0.8] * 21, 20),
+        ([0.8] * 30 + [0.95] * 2, 20),
+        ([0.5] * 100 + [0.75] * 30, 26),
     ],
 )
-def test_few_are_spared_for_their_importance(bar, given, expected):
-    assert bar(*given) == pytest.approx(expected)
+def test_few_are_spared_for_their_importance(spared, given, expected):
+    assert spared(*given) == expected
 
 
-def test_what_everybody_finds_important_is_shortened_and_evicted(old, run, fresh):
+def test_who_finds_everything_important_takes_nothing_from_others(spared):
+    assert spared(0.5, 0.7, 0.9, beside=40) == 2
+
+
+def test_what_everybody_finds_important_is_shortened(old, run, fresh):
     rows = [old(40, f"Heron {n} nests here. It feeds. It sleeps. It leaves.", importance=0.8) for n in range(25)]
-    assert run("compact").report["compacted_count"] == 25
-    assert {fresh(row).compression for row in rows} == {"summary"}
+    assert run("compact").report["compacted_count"] == 5
+    assert sorted(fresh(row).compression for row in rows) == ["full"] * 20 + ["summary"] * 5

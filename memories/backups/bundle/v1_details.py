@@ -8,10 +8,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from conflicts.authority import SOURCE_RANK
 from memories.backups.bundle.forms import FORMS
 from memories.language import route
 from memories.models.claim import MOST_CLAIMS
-from memories.models.enums import ClaimScope
+from memories.models.enums import ClaimScope, SourceClass
 
 NAMES = {
     "eventAt": "event_at",
@@ -33,9 +34,11 @@ CLAIM = {
     "exclusive": "exclusive",
     "slot": "slot",
     "verdict": "verdict",
+    "authority": "authority",
 }
 NEEDED = {"subject", "predicate", "value"}
 INT4 = 2**31
+MOST_AUTHORITY = max(SOURCE_RANK.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +79,7 @@ def read(metadata: Mapping[str, Any], content: str) -> ChunkDetails:
 
 
 def _columns(claim: Mapping[str, Any]) -> dict[str, Any]:
-    found = {CLAIM[name]: value for name, value in claim.items()}
+    found = {"authority": SOURCE_RANK[SourceClass.INFERENCE]} | {CLAIM[name]: value for name, value in claim.items()}
     return found | {name: _moment(found[name]) for name in ("valid_from", "valid_until") if name in found}
 
 
@@ -127,4 +130,5 @@ SHAPES: Mapping[str, Callable[[Any], bool]] = {
     "validUntil": _is_moment,
     "exclusive": lambda value: type(value) is bool,
     "slot": _is_whole(INT4),
+    "authority": lambda value: type(value) is int and 1 <= value <= MOST_AUTHORITY,
 }

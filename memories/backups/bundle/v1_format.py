@@ -191,7 +191,7 @@ def _record(number: int, chunk: Any, *, project: str) -> tuple[int, dict[str, An
     known = {*NAMED, *details.names, "namespace", "extra"}
     row["extra"] = {name: value for name, value in more.items() if name not in known} | extra
     row |= {name: _time(chunk[key], f"chunks[{number}].{key}") for name, key in TIMES}
-    said = [_row(Claim(authority=row["authority"], **claim)) for claim in details.claims]
+    said = [_row(Claim(**claim | {"authority": min(row["authority"], claim["authority"])})) for claim in details.claims]
     said = [{**claim, "last_seen_at": row["updated_at"]} for claim in said]
     beside = dict.fromkeys(("claim", "access", *LISTS))
     record: dict[str, Any] = {"kind": "fragment", "namespace": place, "row": row, **beside}

@@ -24,7 +24,7 @@ from memories.models.scoring import (
 )
 from memories.upkeep.consolidation.plan_state import Outlook
 from memories.upkeep.consolidation.steps import Phase, StepDraft
-from memories.upkeep.protections import IS_BELIEVED, LASTS, STAYS_READABLE, USERS_OWN, protected_from
+from memories.upkeep.protections import IN_NAMESPACE, IS_BELIEVED, LASTS, STAYS_READABLE, USERS_OWN, is_spared
 from memories.upkeep.thresholds import Thresholds
 
 DOUBTED = 0.3
@@ -49,7 +49,7 @@ FADING = f"""
     )
     SELECT s.id, s.relevance < %(cold)s AND s.tier <> 'cold' AND NOT s.believed,
         s.relevance < %(faded)s AND s.authority < {USERS_OWN} AND NOT s.believed AND (%(all)s OR (
-        s.type = 'episodic' AND s.importance < %(spared)s AND NOT s.digest
+        s.type = 'episodic' AND NOT {is_spared("s.id", within=IN_NAMESPACE)} AND NOT s.digest
         AND NOT s.id = ANY (%(claiming)s) AND NOT EXISTS (
             SELECT FROM memories_claim c WHERE c.project_id = %(project)s AND c.fragment_id = s.id AND {LASTS}
                 AND (c.valid_until IS NULL OR c.valid_until > %(now)s))))
@@ -84,7 +84,6 @@ def count_fading(namespace: Namespace, wanted: Thresholds, *, now: datetime.date
     }
     below = {"cold": wanted.cold_below, "faded": wanted.archive_below}
     place: dict[str, Any] = {"project": namespace.project_id, "namespace": namespace.id, "now": now}
-    place["spared"] = protected_from(namespace.project_id, namespace.id)
     with connection.cursor() as cursor:
         cursor.execute(FADING, {**place, **none, **below, "all": namespace.archive_policy == ArchivePolicy.ALL})
         return sum(archives for _, _, archives in cursor)
@@ -103,7 +102,6 @@ def _values(outlook: Outlook) -> dict[str, Any]:
         "faded": outlook.thresholds.archive_below,
         "believed": list(outlook.believed),
         "all": outlook.namespace.archive_policy == ArchivePolicy.ALL,
-        "spared": protected_from(outlook.project_id, outlook.namespace.id),
         "now": outlook.now,
     }
 

@@ -71,9 +71,7 @@ class Member:
         """Equal claims or, without claims, equal facts, of one time."""
         if self.type != other.type or self.claim != other.claim:
             return False
-        return self.claim is not None or (
-            self.event_at == other.event_at and (self.spelling == other.spelling or self.facts.agree(other.facts))
-        )
+        return self.claim is not None or (self.event_at == other.event_at and self.facts.agree(other.facts))
 
     def may_stand_for(self, other: "Member") -> bool:
         """Return whether nothing stronger is hidden behind it: what was read out of a text is weaker than the text."""

@@ -11,6 +11,9 @@ from memories.upkeep.consolidation.plan_state import Outlook
 # A question mark asks, and signs at numbers and names count ("-5", "$750", "C++"): they are no mere punctuation.
 APOSTROPHES = str.maketrans("‘’", "''")
 SEPARATORS = re.compile(r"\s+|\.{2,}|(?<!\d)[,;:–—，；：、]|[,;:–—，；：、](?!\d)")
+DASH = re.compile(r"(?<=\s)-(?=\s+[^\d\s])")
+# Case and signs count in passwords, paths, identifiers and abbreviations.
+LITERAL = re.compile(r"[/\\_@#=+*^~<>|]|(?=.*\d)(?=.*[^\W\d_])|[a-z].*[A-Z]|\A[A-Z]{2,3}\Z")
 OPENING = "'\"“”„«»`*(（"
 CLOSING = ".!…。！" + "'\"“”„«»`*)）"
 LOOSE = " \t\n\r\u00a0,;:–—-，；：、‘’" + OPENING + CLOSING
@@ -24,9 +27,18 @@ GROUPS = """
 
 def spelling(text: str) -> str:
     """Return the words of a text, without what only its spelling adds; the text where there are none."""
-    words = SEPARATORS.split(text.translate(APOSTROPHES).casefold())
-    stripped = (word.lstrip(OPENING).rstrip(CLOSING) for word in words if word != "-")
-    return " ".join(word for word in stripped if word) or text
+    words = (_plain(word) for word in SEPARATORS.split(DASH.sub(" ", text.translate(APOSTROPHES))))
+    return " ".join(word for word in words if word) or text
+
+
+def _plain(word: str) -> str:
+    """Return a word without the marks of sentences around it, in lower case unless its case tells."""
+    stripped = word.lstrip(OPENING).rstrip(CLOSING)
+    if not stripped or (stripped[:1].isdigit() and word.startswith("(")):
+        return word.strip(".!…。！'\"“”„«»`")
+    if LITERAL.search(stripped):
+        return word.strip(".'\"“”„«»`")
+    return stripped.casefold()
 
 
 def read_groups(outlook: Outlook) -> list[list[uuid.UUID]]:

@@ -27,7 +27,7 @@ from memories.upkeep.failures import SetAside
 from memories.upkeep.lifecycle.removal import BATCH, lock_fragments
 from memories.upkeep.lifecycle.restoration import Purged
 from memories.upkeep.lifecycle.snapshots import copy_of
-from memories.upkeep.protections import STAYS_READABLE, protected_from, refuse_hiding
+from memories.upkeep.protections import IN_NAMESPACE, STAYS_READABLE, is_spared, refuse_hiding
 from memories.upkeep.thresholds import thresholds_of
 
 LEVELS = list(Compression.values)  # each says less than the one before
@@ -45,7 +45,7 @@ LAST_USED = "greatest(f.created_at, f.updated_at, coalesce(a.last_accessed_at, f
 DUE = f"""CASE WHEN {LAST_USED} > %(summary)s THEN 0 WHEN {LAST_USED} > %(keywords)s OR {STAYS_READABLE} THEN 1
     WHEN {LAST_USED} > %(hash)s THEN 2 ELSE 3 END"""
 LEVEL = "array_position(ARRAY['full', 'summary', 'keywords', 'hash'], f.compression::text) - 1"
-PRESERVED = "(f.importance >= %(spared)s OR f.is_pinned OR f.is_anchor OR f.key <> '')"
+PRESERVED = f"({is_spared(within=IN_NAMESPACE)} OR f.is_pinned OR f.is_anchor OR f.key <> '')"
 # People compare the texts of what waits for a decision.
 WAITING = """(f.status = 'quarantined' OR EXISTS (SELECT FROM conflicts_pendingconflict p
     WHERE p.project_id = f.project_id AND p.resolved_at IS NULL AND p.existing_id = f.id))"""
@@ -105,7 +105,6 @@ def compact(principal: Principal, operation: Operation, progress: Progress) -> d
     params = _asked_of(operation, options, now)
     at = operation.cursor or {"after": str(uuid.UUID(int=0)), "ids": []}
     with access.enter(principal, why="compact"):
-        params["spared"] = protected_from(operation.project_id, operation.namespace_id)
         ((heavy, already, due),) = fetch(COUNTS, params)
     report = {"skipped_high_weight": heavy, "already_compressed": already}
     if operation.dry_run:
@@ -153,7 +152,7 @@ def compact_one(principal: Principal, fragment_id: uuid.UUID, *, level: str, now
             return report
         if LEVELS.index(row.compression) >= LEVELS.index(level):
             return {**report, "already_compressed": 1}
-        if row.importance >= protected_from(row.project_id, row.namespace_id) or row.is_pinned or row.is_anchor:
+        if _is_preserved(row):
             return {**report, "skipped_high_weight": 1}
         if fetch(
             f"SELECT 1 FROM memories_fragment f WHERE project_id = %s AND id = %s AND {WAITING}",
@@ -164,6 +163,13 @@ def compact_one(principal: Principal, fragment_id: uuid.UUID, *, level: str, now
             refuse_hiding(principal, row, STAYS_READABLE, now=now)
         shortened = _shorten(principal, {row.id: level}, operation_id=None, now=now)
         return {**report, "compacted_count": len(shortened), "compacted_ids": [str(each) for each in shortened]}
+
+
+def _is_preserved(row: Fragment) -> bool:
+    """Return whether it is kept as it is for its importance, a pin or an anchor."""
+    spared = is_spared("%(id)s", within=IN_NAMESPACE)
+    params = {"project": row.project_id, "namespace": row.namespace_id, "id": row.id}
+    return row.is_pinned or row.is_anchor or bool(fetch(f"SELECT {spared}", params)[0][0])
 
 
 def _shorten(

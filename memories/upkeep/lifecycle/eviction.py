@@ -24,7 +24,7 @@ from memories.operations import BadOptions, Options, Progress
 from memories.upkeep.failures import SetAside
 from memories.upkeep.lifecycle.capacity import ALL, Capacity, capacities
 from memories.upkeep.lifecycle.removal import BATCH, Cause, lock_fragments, remove_fragments
-from memories.upkeep.protections import IS_CHOSEN, USERS_OWN, protected_from
+from memories.upkeep.protections import IS_CHOSEN, USERS_OWN, is_spared
 
 RECENT_HOURS: int = settings.EVICTION["recent_hours"]
 NOBODY = uuid.UUID(int=0)  # who owns what has no owner
@@ -44,7 +44,7 @@ EVICTABLE = f"""
         AND p.resolved_at IS NULL AND p.existing_id = f.id)
     AND NOT {IS_CHOSEN}
 """
-IS_PROTECTED = f"""({KEPT} OR f.importance >= %(spared)s
+IS_PROTECTED = f"""({KEPT} OR {is_spared()}
     OR {LAST_USED} > %(now)s - interval '{RECENT_HOURS} hours')"""
 # Owners that hold more than their share, where there are others.
 GREEDY = """
@@ -137,7 +137,6 @@ def candidates(
         "namespaces": None if namespace_ids is None else list(namespace_ids),
         "nobody": NOBODY,
         "greedy": _greedy(principal.project_id),
-        "spared": protected_from(principal.project_id),
     }
     found: list[EvictionCandidate] = []
     for authority, turn, number in turns(fetch(COUNTS, params), most):
@@ -240,7 +239,6 @@ def _still(principal: Principal, leaving: Sequence[EvictionCandidate], now: date
         "ids": list(held),
         "protected": protected,
         "now": now,
-        "spared": protected_from(principal.project_id),
     }
     return [row[0] for row in fetch(STILL, params)]
 

@@ -13,7 +13,6 @@ from memories.models.sql import fetch
 from memories.upkeep.lifecycle import archival, compaction, tiers
 from memories.upkeep.lifecycle.capacity import capacities
 from memories.upkeep.lifecycle.eviction import excesses
-from memories.upkeep.protections import protected_from
 from memories.upkeep.thresholds import Thresholds, thresholds_of
 
 
@@ -29,9 +28,7 @@ def due(project_id: uuid.UUID, *, now: datetime.datetime) -> list[str]:
     found = {
         "tier": _any(tiers.MOVES, {**place, **steps, "now": now}) or _too_large(project_id),
         "archive": _any(f"SELECT 1 {archival.DUE}", {**place, "before": put_away}),
-        "compact": _any(
-            compaction.PAGE, {**place, **ages, "after": uuid.UUID(int=0), "spared": protected_from(project_id)}
-        ),
+        "compact": _any(compaction.PAGE, {**place, **ages, "after": uuid.UUID(int=0)}),
         "evict": bool(excesses(project_id)),
     }
     return [kind for kind, there_is in found.items() if there_is]
@@ -43,8 +40,7 @@ def count_due(namespace: Namespace, wanted: Thresholds, *, now: datetime.datetim
     steps = {"warm_days": wanted.warm_days, "cold_below": wanted.cold_below, "promote_at": tiers.PROMOTE_AT}
     ages = {level: now - datetime.timedelta(days=days) for level, days in wanted.compaction_days.items()}
     moves = fetch(tiers.MOVES, {**place, **steps})
-    spared = protected_from(namespace.project_id, namespace.id)
-    ((_, _, shortened),) = fetch(compaction.COUNTS, {**place, **ages, "spared": spared})
+    ((_, _, shortened),) = fetch(compaction.COUNTS, {**place, **ages})
     evicted = max(capacity.excess()[0] for capacity in capacities(namespace.project_id, wanted).values())
     return sum(there == Tier.COLD for _, _, there in moves), shortened, evicted
 
