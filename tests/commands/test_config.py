@@ -36,13 +36,15 @@ ASKED = """
 from memories.ingest import chunking
 from memories.models import scoring
 from memories.upkeep.consolidation.options import parse_options
-from memories.upkeep.lifecycle import capacity, compaction, eviction, tiers
+from memories.upkeep.lifecycle import compaction, eviction
+from memories.upkeep.thresholds import Thresholds
 run = parse_options({})
 print([scoring.decayed(1, days=1, kept=False), "-0.25 *" in scoring.relevance_sql(), scoring.COLD, scoring.FADED])
 weight = scoring.initial_importance(entities=1, valence=0, source_type="manual")
 print([weight, "0.7 * greatest(abs" in scoring.WEIGHT_SQL])
 print([run.dedup_threshold, run.corroborate_threshold, run.compress_age_days, run.prune_age_days])
-print([*compaction.DAYS.values(), tiers.WARM_DAYS, capacity.EVICTION, capacity.AFTER_EVICTION, eviction.RECENT_HOURS])
+own = Thresholds()
+print([*compaction.DAYS.values(), own.warm_days, own.eviction_start, own.eviction_target, eviction.RECENT_HOURS])
 print([scoring.PROTECTED, ">= 0.6 " in compaction.PRESERVED, scoring.MOST_OF_THE_WEAK, chunking.LIMIT])
 """
 FILE = """

@@ -45,6 +45,12 @@ def test_what_only_computes_passes_for_a_key_that_reads(method, path, send, upst
     assert upstream.asked[-1].path == f"/v1/{path}"
 
 
+@pytest.mark.parametrize(("method", "path"), [("GET", "models"), ("POST", "chat/completions")])
+def test_too_many_parameters_are_no_failure_of_ours(method, path, send, upstream):
+    many = "&".join(f"a{n}=1" for n in range(1001))
+    assert send({}, method=method, path=f"/v1/{path}?{many}").status_code < 500
+
+
 def test_a_grant_names_what_passes_further(send, upstream, issue):
     key = issue(upstream_paths=["GET files/*", "batches"])
 
