@@ -85,8 +85,9 @@ def _talk(sentence: Sentence, start: int, *, aside: bool = False) -> Iterator[Fo
     if me is None:
         return
     if match := grammar.I_SUBJECT.match(text, start, end):
-        may_end = not aside and not deeds.UNSETTLED.search(text, sentence.start, sentence.end)
-        for predicate, value in deeds.ended(text, match.end(), end) if may_end else ():
+        for predicate, value in () if aside else deeds.ended(text, match.end(), end):
+            if deeds.UNSETTLED.search(text, max(sentence.start, start - LONGEST_CLAUSE), end):
+                continue
             yield FoundStatement(start, me, predicate, value, mine=True, negated=True)
         found = deeds.told(text, match.end(), end)
     elif start == sentence.start:
