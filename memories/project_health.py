@@ -13,7 +13,7 @@ from memories import access, backups
 from memories.access import Principal
 from memories.models import Namespace, SearchDay
 from memories.models.sql import fetch
-from memories.upkeep import USERS_OWN, is_spared
+from memories.upkeep import MAY_BE_DIGESTED, is_spared
 
 DAYS, STALE_DAYS = 30, 30
 MOST_TOLD = 50
@@ -23,8 +23,7 @@ COUNTS = f"""
     SELECT count(*) FILTER (WHERE active) AS active,
         count(*) FILTER (WHERE active AND claims) AS claiming,
         count(*) FILTER (WHERE active AND ({is_spared()} OR f.is_pinned OR f.is_anchor)) AS protected,
-        count(*) FILTER (WHERE active AND f.updated_at <= %(stale)s AND f.category <> 'digest' AND NOT claims
-            AND f.authority < {USERS_OWN} AND NOT (f.is_pinned OR f.is_anchor) AND f.key = '') AS undigested,
+        count(*) FILTER (WHERE active AND f.updated_at <= %(stale)s AND {MAY_BE_DIGESTED}) AS undigested,
         count(*) FILTER (WHERE f.status = 'archived' AND f.archived_reason = 'digested') AS digested,
         count(*) FILTER (WHERE active AND f.category = 'digest') AS digests
     FROM memories_fragment f

@@ -52,7 +52,7 @@ def health(request: Any) -> HttpResponse:
     principal, now = request.principal.of_user(user or None), timezone.now()
     report = project_health(principal, namespace or None, now=now)
     base = request.build_absolute_uri("/").rstrip("/")
-    asked = {"namespace": namespace} if namespace else {}
+    asked = {name: value for name, value in (("namespace", namespace), ("user", user)) if value}
     context = {
         "report": report,
         "figures": _figures(report),

@@ -138,7 +138,7 @@ def _told(chosen: Sequence[ExtractSentence]) -> str:
 def _likeness(found: Sequence[ExtractSentence], vectors: Any) -> Any:
     """Return how alike any two are, 0 to 1 (n × n): by their vectors, else by the words that they share (Jaccard)."""
     if vectors is not None:
-        unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+        unit = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
         return np.clip(unit @ unit.T, 0, 1)
     shared = [[len(one.words & other.words) / len(one.words | other.words) for other in found] for one in found]
     return np.array(shared)

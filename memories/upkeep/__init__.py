@@ -2,10 +2,10 @@
 
 from memories.upkeep import consolidation, graph, lifecycle, model_comparison, model_registry, reindex, vector_backfill
 from memories.upkeep.digest import canonical_digest
-from memories.upkeep.protections import USERS_OWN, is_spared
+from memories.upkeep.protections import MAY_BE_DIGESTED, is_spared
 
 __all__ = [
-    "USERS_OWN",
+    "MAY_BE_DIGESTED",
     "canonical_digest",
     "consolidation",
     "graph",

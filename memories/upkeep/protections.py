@@ -29,6 +29,11 @@ IS_BELIEVED = f"""(f.status IN ('active', 'disputed') AND ({IS_CHOSEN} OR EXISTS
 # At most the first sentences are left of it.
 STAYS_READABLE = f"(f.authority >= {USERS_OWN} OR {IS_BELIEVED})"
 
+# What may go into a digest: not what is kept on purpose, believed, chosen, or said by the user in so many words.
+MAY_BE_DIGESTED = f"""(f.authority < {USERS_OWN} AND f.category <> 'digest'
+    AND NOT (f.is_pinned OR f.is_anchor) AND f.key = '' AND f.compression IN ('full', 'summary') AND NOT EXISTS (
+        SELECT FROM memories_claim c WHERE c.project_id = f.project_id AND c.fragment_id = f.id AND {LASTS})
+    AND NOT {IS_CHOSEN})"""
 # Of its owner's memories in the namespace the most important fifth, or twenty, from .7 on: who finds everything
 # important takes nothing from others.
 SPARED, LEAST_SPARED = 0.2, 20

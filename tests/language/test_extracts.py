@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memories.language.extracts import SHARE, extract, sentences
+from memories.language.extracts import MOST, SHARE, extract, sentences
 
 TALK = [
     "Gina: Hey Jon! How are you doing today?",
@@ -57,6 +57,13 @@ def test_names_numbers_and_dates_are_kept_before_the_rest():
 def test_nothing_told_is_nothing_lost():
     assert extract(["...", "!!!"]) == "... !!!"
     assert extract(["Hm?"]) == "Hm?"
+
+
+def test_of_many_short_sentences_each_text_gives_some():
+    texts = [" ".join(f"q{text}x{n}." for n in range(300)) for text in range(50)]
+    found = sentences(texts)
+    assert len(found) <= MOST
+    assert {sentence.text for sentence in found} == set(range(50))
 
 
 @given(st.lists(st.text(max_size=300), min_size=1, max_size=6), st.integers(1, 400))

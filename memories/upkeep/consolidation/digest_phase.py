@@ -30,7 +30,7 @@ from memories.upkeep.consolidation.digests import (
 from memories.upkeep.consolidation.options import LLM
 from memories.upkeep.consolidation.plan_state import MOST_DIGESTS, Outlook
 from memories.upkeep.consolidation.steps import Phase, StepDraft
-from memories.upkeep.protections import INFERRED, IS_CHOSEN, LASTS, USERS_OWN
+from memories.upkeep.protections import INFERRED, MAY_BE_DIGESTED
 
 TOLD = 1_800  # characters of memories that one digest tells: ten turns of a talk or so
 LINKED = """
@@ -41,13 +41,9 @@ LINKED = """
         AND f.status = 'active' AND o.namespace_id = f.namespace_id AND o.status = 'active'
         AND l.fragment_id <> l.other_id
 """
-# Nobody changed it for so long; and it may go: what is kept on purpose, believed or chosen stays, and what the user
-# said in so many words, and what a digest of whoever asks for it would be weaker than.
+# Nobody changed it for so long; and it may go: not what a digest of whoever asks for it would be weaker than.
 IS_STALE = "f.updated_at <= %(before)s AND f.category <> 'digest'"
-MAY_GO = f"""f.authority <= %(ceiling)s AND f.authority < %(users_own)s
-    AND NOT (f.is_pinned OR f.is_anchor) AND f.key = '' AND f.compression IN ('full', 'summary') AND NOT EXISTS (
-        SELECT FROM memories_claim c WHERE c.project_id = f.project_id AND c.fragment_id = f.id AND {LASTS})
-    AND NOT {IS_CHOSEN}"""
+MAY_GO = f"f.authority <= %(ceiling)s AND {MAY_BE_DIGESTED}"
 MEMBERS = f"""
     SELECT f.id, f.authority, {IS_STALE}, {MAY_GO}, length(f.content)
     FROM memories_fragment f WHERE f.project_id = %(project)s AND f.id = ANY (%(ids)s) ORDER BY f.created_at, f.id
@@ -104,7 +100,6 @@ def _stale(outlook: Outlook) -> Iterable[Sized]:
         "namespace": outlook.namespace.id,
         "before": outlook.now - datetime.timedelta(days=outlook.wish.compress_age_days),
         "ceiling": SOURCE_RANK[SourceClass(outlook.principal.ceiling)],
-        "users_own": USERS_OWN,
     }
     with access.enter(outlook.principal, why="plan"), connection.cursor() as cursor:
         cursor.execute(TURNS, {**values, "ids": list(outlook.gone | outlook.changed)})
