@@ -33,7 +33,12 @@ COUNTS = f"""
 """
 # Who yielded to another memory lately, unless a person decided so.
 SUPERSEDED = """
-    SELECT f.id, f.superseded_by_id, f.updated_at, count(*) OVER () FROM memories_fragment f
+    SELECT f.id, f.superseded_by_id, f.updated_at, EXISTS (SELECT FROM memories_claim c
+            JOIN memories_claim s ON s.project_id = c.project_id AND s.namespace_id = c.namespace_id
+                AND s.key_digest = c.key_digest AND s.session_id = c.session_id
+            WHERE c.project_id = f.project_id AND c.fragment_id = f.id AND s.fragment_id <> f.id
+                AND s.status IN ('active', 'disputed') AND s.value_digest <> c.value_digest), count(*) OVER ()
+    FROM memories_fragment f
     WHERE f.project_id = %(project)s AND f.namespace_id = ANY (%(places)s) AND f.status = 'superseded'
         AND f.superseded_by_id IS NOT NULL AND f.updated_at > %(since)s
         AND NOT EXISTS (SELECT FROM conflicts_pendingconflict p WHERE p.project_id = f.project_id
@@ -57,11 +62,12 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class SilentSupersession:
-    """A memory that yielded to another one without a person."""
+    """A memory that yielded to another one without a person; `can_be_undone` while something stands against it."""
 
     id: uuid.UUID
     superseded_by: uuid.UUID
     at: datetime.datetime
+    can_be_undone: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +114,8 @@ def project_health(principal: Principal, namespace: str | None = None, *, now: d
         digested=Share(digested, digested + undigested),
         digests=digests,
         nothing_found=Share(searches["empty"] or 0, searches["all"] or 0),
-        superseded=yielded[0][3] if yielded else 0,
-        supersessions=[SilentSupersession(*row[:3]) for row in yielded],
+        superseded=yielded[0][4] if yielded else 0,
+        supersessions=[SilentSupersession(*row[:4]) for row in yielded],
         conflicts_by_age=ages,
         last_drill_at=proofs["last_drill_at"],
         are_backups_proven=proofs["are_proven"],

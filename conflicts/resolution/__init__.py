@@ -13,6 +13,7 @@ from conflicts.resolution.decisions import (
     with_claims,
 )
 from conflicts.resolution.key_candidates import KeyCandidate, candidates, repetitions
+from conflicts.resolution.reconsideration import reinstate_replaced
 from conflicts.snapshots import CannotUndo
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "Correction",
     "KeyCandidate",
     "NotApplicable",
+    "reinstate_replaced",
     "repetitions",
     "resolve",
     "resolve_all",

@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from conflicts.enums import Action, Keep
-from conflicts.resolution import Settlement, resolve, undo, visible_conflict, waiting
+from conflicts.resolution import Settlement, reinstate_replaced, resolve, undo, visible_conflict, waiting
 from memories import access, ingest
 from memories.access import Principal
 from memories.api.pagination import page_of, paged
@@ -144,3 +144,42 @@ class UndoView(APIView):
         """Takes the decision back: everything is as before it, or the answer says why it can't be."""
         validated(Nothing, request.data)
         return _settled(request, conflict_id, lambda principal: undo(principal, conflict_id, now=timezone.now()))
+
+
+class ReinstateInput(AboutUser):
+    """Why."""
+
+    note = Text(max_length=1000, required=False, allow_blank=True, default="")
+
+
+class ReinstatedAnswer(serializers.Serializer[Any]):
+    """The decisions, one for each claim that had lost."""
+
+    conflicts = ConflictAnswer(many=True)
+
+
+class ReinstateView(APIView):
+    """Taking back what the rules replaced."""
+
+    verbs = {"POST": "review"}
+
+    @extend_schema(
+        operation_id="fragments_reinstate",
+        request=ReinstateInput,
+        parameters=[IDEMPOTENCY],
+        responses={200: ReinstatedAnswer},
+    )
+    def post(self, request: Request, fragment_id: uuid.UUID) -> Response:
+        """Lets a memory stand again that another one replaced without a person; what stands against it yields.
+
+        The decisions hold as any other's, and each can be undone.
+        """
+        values = validated(ReinstateInput, request.data)
+        principal = principal_of(request)
+
+        def effect(_: None) -> IdempotentAnswer:
+            rows = reinstate_replaced(principal, fragment_id, note=values["note"], now=timezone.now())
+            found = [visible_conflict(principal, row.id) for row in rows]
+            return IdempotentAnswer(200, {"conflicts": answers(principal, found)}, [fragment_id])
+
+        return answer_once(request, prepare=lambda: None, effect=effect)

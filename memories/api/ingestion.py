@@ -53,7 +53,9 @@ class IngestView(APIView):
 
         answer = answer_once(
             request,
-            prepare=lambda: prepare_messages(principal, messages_of(values), namespace=values["namespace"]),
+            prepare=lambda: prepare_messages(
+                principal, messages_of(values), namespace=values["namespace"], now=timezone.now()
+            ),
             effect=effect,
         )
         return with_capacity(principal, answer, stored=len(answer.data["stored"]))

@@ -100,6 +100,7 @@ class SilentSupersessionAnswer(serializers.Serializer[Any]):
     id = serializers.UUIDField()
     superseded_by = serializers.UUIDField()
     at = serializers.DateTimeField()
+    can_be_undone = serializers.BooleanField(help_text="By `POST /fragments/{id}/reinstate`.")
 
 
 class HealthReportAnswer(serializers.Serializer[Any]):

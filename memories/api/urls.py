@@ -13,7 +13,7 @@ from memories.api.backups import (
 )
 from memories.api.branches import ForkView, MergeView, NamespaceView, ProjectView
 from memories.api.claims import ClaimsView, TimelineView
-from memories.api.conflicts import ConflictsView, ConflictView, ResolveView, UndoView
+from memories.api.conflicts import ConflictsView, ConflictView, ReinstateView, ResolveView, UndoView
 from memories.api.consolidations import ConsolidationsView, ConsolidationUndoView
 from memories.api.contexts import ContextView
 from memories.api.digests import DigestsView
@@ -63,6 +63,7 @@ urlpatterns = [
     path("fragments/archive", ArchiveByKeyView.as_view()),
     path("fragments/<uuid:fragment_id>/archive", ArchiveView.as_view()),
     path("fragments/<uuid:fragment_id>/unarchive", UnarchiveView.as_view()),
+    path("fragments/<uuid:fragment_id>/reinstate", ReinstateView.as_view()),
     path("fragments/<uuid:fragment_id>/tier", TierView.as_view()),
     path("fragments/<uuid:fragment_id>/compact", CompactView.as_view()),
     path("tombstones", TombstonesView.as_view()),

@@ -1,22 +1,28 @@
 """/health/: how well the memory does its work."""
 
+import uuid
 from dataclasses import dataclass
 from typing import Any
 
-from django.http import HttpResponse
+from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
+from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_POST, require_safe
 
+from conflicts.resolution import reinstate_replaced
 from memories import access
 from memories.access import Principal
 from memories.console.auth import member
 from memories.console.belief_timeline import places
 from memories.console.charts import Chart, bars
+from memories.console.errors import Refusal, run_action
 from memories.console.explorer_query import place_asked
 from memories.console.snippets import get_curl
+from memories.console.undo_strip import offer_undo
 from memories.models import Fragment
+from memories.models.enums import Verb
 from memories.project_health import ProjectHealth, Share, SilentSupersession, project_health
 
 
@@ -48,6 +54,24 @@ class SupersessionRow:
 @member
 def health(request: Any) -> HttpResponse:
     """Return the page."""
+    return _page(request)
+
+
+@require_POST
+@member
+def reinstate(request: Any, fragment_id: uuid.UUID) -> HttpResponse:
+    """Let a memory stand again that another one replaced; the strip takes that decision back."""
+    principal, now = request.principal, timezone.now()
+    decided, refusal = run_action(lambda: reinstate_replaced(principal, fragment_id, now=now))
+    if refusal or not decided:
+        return _page(request, refusal=refusal)
+    there = reverse("console:memory", args=[fragment_id])
+    offer_undo(request, "Stands again", reverse("console:review-reopen", args=[decided[0].id]), there=there)
+    query = request.GET.urlencode()
+    return HttpResponseRedirect(reverse("console:health") + (f"?{query}" if query else ""), status=303)
+
+
+def _page(request: Any, *, refusal: Refusal | None = None) -> HttpResponse:
     namespace, user = place_asked(request.GET)
     principal, now = request.principal.of_user(user or None), timezone.now()
     report = project_health(principal, namespace or None, now=now)
@@ -61,9 +85,12 @@ def health(request: Any) -> HttpResponse:
         "namespace": namespace,
         "places": places(request.principal),
         "curls": [("The report", get_curl(base, "/api/v1/health-report", **asked))],
+        "refused": refusal,
+        "may_undo": Verb.REVIEW in request.principal.verbs,
+        "query": request.GET.urlencode(),
         "now": now,
     }
-    return render(request, "console/health.html", context)
+    return render(request, "console/health.html", context, status=409 if refusal else 200)
 
 
 def _figures(report: ProjectHealth) -> list[HealthFigure]:

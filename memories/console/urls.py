@@ -28,13 +28,14 @@ from memories.console import (
 from memories.console.connect import connect
 from memories.console.explorer import explorer
 from memories.console.installation import installation
-from memories.console.project_health import health
+from memories.console.project_health import health, reinstate
 
 app_name = "console"
 
 urlpatterns = [
     path("", dashboard.dashboard, name="dashboard"),
     path("health/", health, name="health"),
+    path("health/<uuid:fragment_id>/reinstate/", reinstate, name="reinstate"),
     path("undo/hide/", undo_strip.hide, name="hide-undo"),
     path("steps/hide/", dashboard.hide, name="hide-steps"),
     path("login/", logins.LogIn.as_view(), name="login"),

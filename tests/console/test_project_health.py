@@ -9,7 +9,7 @@ from conflicts.public import ClaimDraft
 from memories import access, usage_counters
 from memories.models import Fragment
 from tests.conftest import stored
-from tests.console.conftest import words
+from tests.console.conftest import post, words
 
 OLD = datetime.timedelta(days=40)
 
@@ -103,3 +103,27 @@ def test_the_page_tells_it(vera, lived):
 
 def test_a_page_of_no_namespace_is_not_found(vera):
     assert vera.get("/health/?namespace=elsewhere:main").status_code == 404
+
+
+def test_a_reviewer_takes_a_supersession_back_and_undoes_that(alice, rita, lived):
+    assert report(alice)["supersessions"][0]["can_be_undone"] is True
+    assert "Undo" in words(rita.get("/health/"))
+    answer = post(rita, f"/health/{lived[0].id}/reinstate/?namespace=acme:main")
+    assert (answer.status_code, answer["Location"]) == (303, "/health/?namespace=acme%3Amain")
+    text = words(rita.get("/health/"))
+    assert "Stands again." in text
+    assert report(alice)["superseded"] == 0
+    strip = rita.session["undo"]
+    assert post(rita, strip["url"], taken_back="1").status_code == 303
+    assert [row["id"] for row in alice.client.get("/api/v1/conflicts").json()["results"]][0]
+
+
+def test_what_cannot_be_taken_back_says_why(rita, lived):
+    answer = post(rita, f"/health/{lived[1].id}/reinstate/")
+    assert answer.status_code == 409
+    assert "no other memory replaced it" in words(answer).lower()
+
+
+def test_who_only_reads_sees_no_undo_and_takes_nothing_back(vera, lived):
+    assert "Let stand again" not in vera.get("/health/").content.decode()
+    assert post(vera, f"/health/{lived[0].id}/reinstate/").status_code == 403

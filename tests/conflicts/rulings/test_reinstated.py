@@ -1,0 +1,92 @@
+"""Undo of what the rules replaced without a person: it stands again by a decision, which binds and can be undone."""
+
+import uuid
+
+import pytest
+
+from tests.conflicts.rulings.conftest import get, only, pending, rulings, status, take_back
+
+BESIDE = {"subject": "lisbon", "predicate": "budget"}
+
+
+@pytest.fixture
+def replaced(store_claim, read_out):
+    """A document's value that the user's replaced by authority alone."""
+    former = read_out("$84,000")
+    return {"former": former, "standing": store_claim("$48,000")}
+
+
+def reinstate(agent, fragment, *, code=200, **body):
+    answer = agent.client.post(f"/api/v1/fragments/{fragment['id']}/reinstate", body, format="json")
+    assert answer.status_code == code, answer.json()
+    return answer.json()
+
+
+def test_it_stands_again_and_the_other_yields(carol, replaced):
+    assert status(carol, replaced["former"]) == "superseded"
+    decision = only(reinstate(carol, replaced["former"], note="signed")["conflicts"])
+    assert (status(carol, replaced["former"]), status(carol, replaced["standing"])) == ("active", "superseded")
+    assert get(carol, f"fragments/{replaced['standing']['id']}")["superseded_by"] == replaced["former"]["id"]
+    assert get(carol, f"fragments/{replaced['former']['id']}")["superseded_by"] is None
+    ruling = only(rulings(carol))
+    assert (ruling["conflict_id"], ruling["note"]) == (decision["id"], "signed")
+    assert only(ruling["chosen"])["value"] == "$84,000"
+
+
+def test_what_the_next_tool_says_does_not_replace_it(carol, replaced, store_tool_claim):
+    reinstate(carol, replaced["former"])
+    store_tool_claim("$48,000")
+    assert status(carol, replaced["former"]) == "active"
+
+
+def test_the_decision_can_be_undone_and_waits_then(carol, replaced):
+    decision = only(reinstate(carol, replaced["former"])["conflicts"])
+    take_back(carol, decision["id"])
+    assert (status(carol, replaced["former"]), status(carol, replaced["standing"])) == ("quarantined", "active")
+    assert only(pending(carol))["id"] == decision["id"]
+    assert rulings(carol) == []
+
+
+def test_of_a_chain_whatever_stands_now_yields(carol, replaced, store_claim):
+    last = store_claim("$50,000")
+    assert status(carol, replaced["standing"]) == "superseded"
+    reinstate(carol, replaced["former"])
+    assert (status(carol, replaced["former"]), status(carol, last)) == ("active", "superseded")
+
+
+def test_each_claim_of_a_memory_stands_again(carol, store_claim, paper):
+    claims = [{"subject": "acme", "predicate": "contract value", "value": "$84,000"}, {**BESIDE, "value": "$10"}]
+    body = {"namespace": "acme:main", "content": "$84,000, and Lisbon $10.", "claims": claims}
+    answer = paper.client.post("/api/v1/fragments", body | {"provenance": {"source": "document"}}, format="json")
+    assert answer.status_code == 201, answer.json()
+    store_claim("$48,000")
+    store_claim("$20", claim=BESIDE)
+    former = answer.json()
+    assert status(carol, former) == "superseded"
+    assert len(reinstate(carol, former)["conflicts"]) == 2
+    assert status(carol, former) == "active"
+    assert {claim["status"] for claim in get(carol, f"fragments/{former['id']}")["claims"]} == {"active"}
+
+
+def test_only_what_was_replaced_is_reinstated(carol, replaced):
+    assert reinstate(carol, replaced["standing"], code=409)["code"] == "not_applicable"
+    assert reinstate(carol, {"id": uuid.uuid4()}, code=404)["code"] == "not_found"
+
+
+def test_where_nothing_stands_against_it_there_is_nothing_to_take_back(carol, alice, replaced):
+    answer = alice.client.post(f"/api/v1/fragments/{replaced['standing']['id']}/archive", {}, format="json")
+    assert answer.status_code == 200, answer.json()
+    assert reinstate(carol, replaced["former"], code=409)["code"] == "not_applicable"
+    assert status(carol, replaced["former"]) == "superseded"
+
+
+def test_a_key_takes_back_nothing_that_its_owner_wrote(alice, paper, replaced):
+    assert reinstate(paper, replaced["former"], code=403)
+    assert reinstate(alice, replaced["former"], code=403)
+    assert status(alice, replaced["former"]) == "superseded"
+
+
+def test_who_is_believed_less_takes_nothing_back(project, agent_of, replaced, carol):
+    low = agent_of(project, owner="dora", ceiling="tool_output", verbs=["read", "write", "review"])
+    assert reinstate(low, replaced["former"], code=403)
+    assert status(carol, replaced["former"]) == "superseded"
