@@ -13,6 +13,7 @@ from psycopg_pool import ConnectionPool
 from novamem import database
 
 TRANSPORT = f"{__name__}:Transport"
+FALLBACK = 2.0  # seconds between looks at the queue where no notification comes through, as behind a pooler
 
 
 def transport_options(url: str) -> dict[str, Any]:
@@ -22,17 +23,21 @@ def transport_options(url: str) -> dict[str, Any]:
         "conn_string": database.conninfo(url, limited=True),
         "init_extension": False,
         "wait_time_seconds": 0,
-        "polling_interval": 0.1,
+        "use_notify": True,
+        "polling_interval": FALLBACK,
         "visibility_timeout": 6 * 3600,
         "pool_size": 4,
     }
 
 
 class Channel(pgmq.Channel):  # type: ignore[misc]
-    """A channel that makes no queues: `database.prepare` has made the only one, and the app role may not."""
+    """A channel that makes no queues and no triggers: `database.prepare` has made them, and the app role may not."""
 
     def _new_queue(self, queue: str, **kwargs: Any) -> None:
         pass
+
+    def _maybe_enable_notify(self, queue: str, queue_name: str | None = None) -> None:
+        self.connection._register_notify_queue(queue_name or self._queue_name(queue))
 
 
 class Transport(pgmq.Transport):  # type: ignore[misc]

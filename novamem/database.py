@@ -305,6 +305,9 @@ def _install_queue(connection: Connection) -> None:
             connection.execute(get_embedded_install_sql().encode())
             connection.execute(sql.SQL("COMMENT ON SCHEMA pgmq IS {}").format(ours))
         connection.execute("SELECT pgmq.create(%s)", [QUEUE])
+        # Its table is unlogged: after a crash no worker would be woken.
+        if not _one(connection, "SELECT count(*) FROM pgmq.notify_insert_throttle WHERE queue_name = %s", QUEUE):
+            connection.execute("SELECT pgmq.enable_notify_insert(%s, 0)", [QUEUE])
         for right, kind in (
             ("USAGE", "SCHEMA"),
             ("SELECT, INSERT, UPDATE, DELETE", "ALL TABLES IN SCHEMA"),

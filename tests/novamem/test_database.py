@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -225,3 +226,26 @@ def test_the_broker_carries_a_message_as_the_app(logins: Logins) -> None:
             assert used.execute("SELECT current_user").fetchone() == ("nova_app",)
         message.ack()
         assert queue.qsize() == 0
+
+
+@pytest.mark.parametrize("crashed", [False, True], ids=["as prepared", "after a crash"])
+def test_a_message_wakes_a_worker_that_looks_once_an_hour(logins: Logins, crashed: bool) -> None:
+    database.prepare(logins)
+    if crashed:  # the table is unlogged
+        with psycopg.connect(logins.owner) as connection:
+            connection.execute("DELETE FROM pgmq.notify_insert_throttle")
+        database.prepare(logins)
+    options = broker.transport_options(logins.app) | {"polling_interval": 3600}
+
+    def made() -> Connection:
+        return Connection("pgmq://", transport=broker.TRANSPORT, transport_options=options)
+
+    with made() as waits, waits.SimpleQueue("celery") as queue, made() as sends, sends.SimpleQueue("celery") as other:
+        with pytest.raises(queue.Empty):
+            queue.get(timeout=1)
+        later = threading.Timer(1, other.put, [{"hello": "world"}])
+        later.start()
+        message = queue.get(timeout=60)
+        later.join()
+        assert message.payload == {"hello": "world"}
+        message.ack()
