@@ -52,6 +52,7 @@ KINDS: Mapping[str, OperationKind] = {
     "compact": OperationKind(
         upkeep.lifecycle.compact,
         upkeep.lifecycle.check_compaction,
+        check_start=upkeep.lifecycle.refuse_falling_days,
         dry_runs=True,
         undo=upkeep.lifecycle.undo_compaction,
     ),

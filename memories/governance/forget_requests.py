@@ -1,6 +1,8 @@
 """Forget requests: what a user says to forget is proposed for a person to set aside; nothing goes by itself."""
 
 import datetime
+from collections.abc import Iterator
+from itertools import islice
 
 from memories import access
 from memories.access import Principal
@@ -13,7 +15,7 @@ from memories.models.enums import ProposalKind, ProposalOutcome, Status
 
 TASK = "forget"  # under which the history keeps them
 JUDGE = "asked_by_user"
-MOST_REQUESTS, MOST_MEMORIES = 100, 20  # of a run, of a request
+MOST_REQUESTS, MOST_MEMORIES, AT_ONCE = 100, 20, 500  # of a run, of a request; of texts that are looked at together
 
 
 def propose_forgetting(principal: Principal, *, now: datetime.datetime) -> int:
@@ -23,18 +25,25 @@ def propose_forgetting(principal: Principal, *, now: datetime.datetime) -> int:
     """
     proposed = 0
     with access.enter(principal, why="forget requests"):
-        rows = PendingReading.objects.within(principal.project_id).filter(
-            fragment__content__iregex=r"\m(forget|disregard)\M"
-        )
-        rows = rows.select_related("fragment__namespace").select_for_update(skip_locked=True, of=("self",))
-        for row in rows.order_by("not_before", "id")[:MOST_REQUESTS]:
-            if not (words := asked_to_forget(row.fragment.content)):
-                continue
+        for row, words in islice(_requests(principal), MOST_REQUESTS):
             entries = [_entry(older, row.fragment) for older in _meant(row.fragment, words)]
             record(principal, row.fragment.namespace, entries, now=now)
             proposed += len(entries)
             row.delete()
     return proposed
+
+
+def _requests(principal: Principal) -> Iterator[tuple[PendingReading, frozenset[str]]]:
+    """Return what asks to forget something, and what it names, the oldest first: what only looks like it is passed."""
+    rows = PendingReading.objects.within(principal.project_id).filter(
+        fragment__content__iregex=r"\m(forget|disregard)\M"
+    )
+    texts = rows.order_by("not_before", "id").values_list("id", "fragment__content")
+    for which, content in texts.iterator(chunk_size=AT_ONCE):
+        if words := asked_to_forget(content):
+            held = rows.select_related("fragment__namespace").select_for_update(skip_locked=True, of=("self",))
+            if row := held.filter(id=which).first():
+                yield row, words
 
 
 def _meant(request: Fragment, words: frozenset[str]) -> list[Fragment]:

@@ -114,7 +114,7 @@ def _ingest(row: Exchange, *, now: datetime.datetime) -> None:
     worth = [turn for turn, reason in zip(turns, reasons, strict=True) if reason is None]
     messages = [_message(row, turn, _without_handed_out(speaker, turn, handed_out)) for turn in worth]
     spoken = [message for message in messages if message.content]
-    work = prepare_messages(speaker, spoken, namespace=row.namespace.name)
+    work = prepare_messages(speaker, spoken, namespace=row.namespace.name, now=now)
     with access.enter(speaker, why="capture"):
         # Deleting decides: a worker whose claim ran out meanwhile finds nothing left.
         if not Exchange.objects.within(row.project_id).filter(id=row.id).delete()[0]:

@@ -30,6 +30,7 @@ from memories.ingest.pipeline import Prepared, prepare, store_each
 from memories.models import Claim, Fragment, Namespace, Revision
 from memories.models.enums import MATERIAL, SourceClass, SourceType, Status
 
+AMENDABLE = datetime.timedelta(days=1)  # for so long what somebody said is amended by a word
 STEM = 240  # leaves room for "#n"
 FIRST_PLACE, LAST_PLACE = -(2**31), 2**31 - 1  # in a conversation
 ROLE_SOURCE = {
@@ -110,33 +111,45 @@ def _drafts(message: Message, namespace: str, *, index: int, material: bool) -> 
     ]
 
 
-def _with_amendments(principal: Principal, drafts: IndexedDrafts, here: Namespace | None) -> IndexedDrafts:
+def _with_amendments(
+    principal: Principal, drafts: IndexedDrafts, here: Namespace | None, *, now: datetime.datetime
+) -> IndexedDrafts:
     """Return the drafts; what only amends what its speaker said right before claims that with its new value."""
     found: IndexedDrafts = []
-    said: dict[tuple[str, str | None], list[Said]] = {}
+    said: dict[tuple[str, str | None], tuple[list[Said], datetime.datetime | None]] = {}
     for index, draft in drafts:
         place = (draft.conversation_id, draft.speaker)
         claims = list(draft.read_before or ())
         own = draft.conversation_id and draft.default_source in FROM_THE_USER and not draft.extra.get(MATERIAL)
         if own and not claims and is_amendment(draft.content):
-            before = said[place] if place in said else _said_last(principal, draft, here)
-            claims = amended(draft.content, before, speaker=draft.speaker)
-        said[place] = [Said(claim.subject, claim.predicate) for claim in claims if claim.first_person and claim.certain]
+            before, at = said[place] if place in said else _said_last(principal, draft, here)
+            if not _is_long_ago(at, draft.event_at or now):
+                claims = amended(draft.content, before, speaker=draft.speaker)
+        own_claims = [Said(claim.subject, claim.predicate) for claim in claims if claim.first_person and claim.certain]
+        said[place] = own_claims, draft.event_at
         found.append((index, replace(draft, read_before=claims)))
     return found
 
 
-def _said_last(principal: Principal, draft: Draft, here: Namespace | None) -> list[Said]:
-    """Return what this writer's user said last in the conversation, as it stands."""
+def _is_long_ago(said_at: datetime.datetime | None, at: datetime.datetime) -> bool:
+    return said_at is not None and at - said_at > AMENDABLE
+
+
+def _said_last(
+    principal: Principal, draft: Draft, here: Namespace | None
+) -> tuple[list[Said], datetime.datetime | None]:
+    """Return what this writer's user said last in the conversation, as it stands, and when."""
     if here is None:
-        return []
+        return [], None
     rows = Fragment.objects.within(principal.project_id).filter(namespace=here, conversation_id=draft.conversation_id)
     mine = rows.filter(owner_id=principal.owner_id, source__in=FROM_THE_USER, status=Status.ACTIVE).order_by(
         F("sequence").desc(nulls_last=True), "-created_at"
     )
-    last = mine.values_list("id", flat=True).first()
+    last = mine.only("id", "event_at", "created_at").first()
+    if last is None:
+        return [], None
     claims = Claim.objects.within(principal.project_id).filter(fragment=last, status=Status.ACTIVE).order_by("position")
-    return [Said(claim.subject, claim.predicate) for claim in claims] if last else []
+    return [Said(claim.subject, claim.predicate) for claim in claims], last.event_at or last.created_at
 
 
 def ingest(
@@ -144,7 +157,7 @@ def ingest(
 ) -> IngestReport:
     """Store the messages that are worth it; what the namespace already holds under the same source is skipped."""
     return store_messages(
-        principal, prepare_messages(principal, messages, namespace=namespace, embed_now=embed_now), now=now
+        principal, prepare_messages(principal, messages, namespace=namespace, now=now, embed_now=embed_now), now=now
     )
 
 
@@ -162,7 +175,12 @@ class PreparedMessages:
 
 
 def prepare_messages(
-    principal: Principal, messages: Sequence[Message], *, namespace: str, embed_now: bool = True
+    principal: Principal,
+    messages: Sequence[Message],
+    *,
+    namespace: str,
+    now: datetime.datetime,
+    embed_now: bool = True,
 ) -> PreparedMessages:
     """Clean, splits, routes and embeds; what is already known costs no embedding."""
     drafts, skipped = drafts_of(messages, namespace=namespace)
@@ -171,7 +189,7 @@ def prepare_messages(
         behind = _behind(messages, [drafts[n][1] for n in stored_before])
         here = Namespace.objects.within(principal.project_id).named([principal.scope(namespace)]).first()
         drafts = _without_strangers(principal, drafts, here)
-        drafts = _with_amendments(principal, drafts, here)
+        drafts = _with_amendments(principal, drafts, here, now=now)
         ranked = [(here and here.id, draft.content, _rank(principal, draft)) for _, draft in drafts]
         forgotten = set(find_forgotten_texts(principal.project_id, ranked))
     refused = [

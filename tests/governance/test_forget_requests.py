@@ -102,3 +102,26 @@ def test_what_claims_something_is_the_gate_s_to_decide(say, principal, proposals
 )
 def test_only_a_plain_request_is_one(text, words):
     assert asked_to_forget(text) == words
+
+
+def test_a_request_behind_many_that_only_look_like_it_is_read(say, principal, proposals, now, monkeypatch):
+    monkeypatch.setattr("memories.governance.forget_requests.MOST_REQUESTS", 2)
+    older = say(EX)
+    for number in range(4):
+        say(f"Don't forget to buy {number} lemons.")
+    with access.enter(principal, why="test"):
+        for row in Fragment.objects.exclude(id=older.id):
+            PendingReading.objects.get_or_create(
+                project_id=principal.project_id, fragment=row, defaults={"not_before": now}
+            )
+    request = say(REQUEST)
+    assert governance.propose_forgetting(principal, now=now) == 1
+    assert [row.about for row in proposals()] == [[older.id, request.id]]
+
+
+def test_only_what_the_same_speaker_said_is_meant(say, principal, proposals, now):
+    theirs, mine = say("Ben: My ex took the piano."), say("Ann: My ex kept the house.")
+    request = say("Ann: Forget what I said about my ex.")
+    governance.propose_forgetting(principal, now=now)
+    assert [row.about for row in proposals()] == [[mine.id, request.id]]
+    assert theirs.id not in proposals()[0].about

@@ -1,5 +1,7 @@
 """What somebody corrects in talk replaces what they said before, of themselves only, and nothing stronger."""
 
+import datetime
+
 import pytest
 
 from memories import access
@@ -117,3 +119,28 @@ def test_what_is_said_twice_in_one_request_with_more_beside_it_is_kept_twice(sai
     same = "I went hiking last week."
     first, second = said(f"{same} Otters slept.", f"{same} The heron fished below the old mill.")
     assert first.fragment.id != second.fragment.id
+
+
+@pytest.mark.parametrize("pasted", ["> Actually make it $650.", "```\nActually make it $650.\n```"])
+def test_what_is_pasted_amends_nothing(said, believed, pasted):
+    said("My budget is $500.")
+    said(f"Here is the mail I got from them, what do you think?\n{pasted}")
+    said(pasted)
+    assert believed("budget") == ["$500"]
+
+
+@pytest.mark.parametrize(("days", "stands"), [(0.9, ["$650"]), (1.1, ["$500"])])
+def test_what_was_said_long_ago_is_not_amended_by_a_word(alice, now, believed, days, stands):
+    later = now + datetime.timedelta(days=days)
+    for at, text in ((now, "My budget is $500."), (later, "Actually make it $650.")):
+        message = Message("user", text, at, None, "talk", None, "message", None)
+        ingest(alice.principal, [message], namespace="acme:main", now=later)
+    assert believed("budget") == stands
+
+
+def test_within_one_request_the_times_count_too(alice, now, believed):
+    later = now + datetime.timedelta(days=2)
+    turns = [(now, "My budget is $500."), (later, "Actually make it $650.")]
+    messages = [Message("user", text, at, None, "talk", None, "message", None) for at, text in turns]
+    ingest(alice.principal, messages, namespace="acme:main", now=later)
+    assert believed("budget") == ["$500"]

@@ -1,6 +1,7 @@
 """Compaction: what it promises, and what a team may rely on besides."""
 
 import datetime
+from contextlib import nullcontext
 
 import pytest
 from django.db import connection
@@ -16,6 +17,7 @@ from memories.models import Archive, Embedding, Erasure, Keywords, Revision
 from memories.operations import BadOptions
 from memories.upkeep.lifecycle.compaction import WaitsForDecision
 from memories.upkeep.lifecycle.restoration import Purged
+from memories.upkeep.thresholds import set_thresholds
 
 LONG = "The heron nests behind the mill. It eats otters' fish. Ada saw it often. She told nobody about it."
 SUMMARY = "The heron nests behind the mill. It eats otters' fish. Ada saw it often."
@@ -292,14 +294,27 @@ def test_thresholds_on_request(old, run, fresh):
         {"summary_days": True},
         {"summary_days": 1.5},
         {"hash_days": 10**9},
-        {"summary_days": 100},
-        {"keywords_days": 30},
         {"moon": 1},
     ],
 )
 def test_bad_options_are_refused(options):
     with pytest.raises(BadOptions):
         jobs.check_options("compact", options)
+
+
+@pytest.mark.parametrize(
+    ("own", "options", "are_refused"),
+    [
+        ({}, {"summary_days": 100}, True),
+        ({}, {"keywords_days": 30}, True),
+        ({"keywords_days": 150}, {"summary_days": 100}, False),
+        ({"summary_days": 10, "keywords_days": 20}, {"keywords_days": 10}, True),
+    ],
+)
+def test_days_rise_with_those_of_the_project(principal, own, options, are_refused, now):
+    set_thresholds(principal, own)
+    with pytest.raises(BadOptions, match="have to rise") if are_refused else nullcontext():
+        jobs.start(principal, kind="compact", namespace=None, options=options, now=now, wake_up=False)
 
 
 def test_a_copy_of_a_text_is_kept_for_the_retention_time(old, run, principal, settings):

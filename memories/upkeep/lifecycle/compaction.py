@@ -80,7 +80,7 @@ class WaitsForDecision(NovaError):
 
 
 def check_compaction(options: Options) -> None:
-    """Raise BadOptions unless they are `tier` and the days `summary_days`, `keywords_days`, `hash_days`, rising."""
+    """Raise BadOptions unless they are `tier` and the days `summary_days`, `keywords_days`, `hash_days`."""
     names = [f"{level}_days" for level in DAYS]
     if unknown := set(options) - {"tier", *names}:
         raise BadOptions("options", f"Unknown: {', '.join(sorted(unknown))}. Known are tier, {', '.join(names)}.")
@@ -90,9 +90,14 @@ def check_compaction(options: Options) -> None:
         days = options.get(name, 1)
         if isinstance(days, bool) or not isinstance(days, int) or not 1 <= days <= MOST_DAYS:
             raise BadOptions("options", f"{name} is a whole number from 1 to {MOST_DAYS}.")
-    ages = [options.get(f"{level}_days", days) for level, days in DAYS.items()]
+
+
+def refuse_falling_days(operation: Operation) -> None:
+    """Raise BadOptions where the days that one compaction names do not rise with those of its project."""
+    ages = list(_days(operation).values())
     if ages != sorted(set(ages)):
-        raise BadOptions("options", f"The days have to rise: {', '.join(names)} would be {ages}.")
+        names = ", ".join(f"{level}_days" for level in DAYS)
+        raise BadOptions("options", f"The days have to rise: {names} would be {ages}.")
 
 
 def compact(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
@@ -129,9 +134,13 @@ def compact(principal: Principal, operation: Operation, progress: Progress) -> d
         progress.check()
 
 
-def _asked_of(operation: Operation, options: Options, now: datetime.datetime) -> dict[str, Any]:
+def _days(operation: Operation) -> dict[str, int]:
     own = thresholds_of(operation.project_id).compaction_days
-    days = {level: options.get(f"{level}_days", default) for level, default in own.items()}
+    return {level: operation.options.get(f"{level}_days", default) for level, default in own.items()}
+
+
+def _asked_of(operation: Operation, options: Options, now: datetime.datetime) -> dict[str, Any]:
+    days = _days(operation)
     before = {str(level): now - datetime.timedelta(days=number) for level, number in days.items()}
     namespace = {"project": operation.project_id, "namespace": operation.namespace_id, "tier": options.get("tier")}
     return {**before, **namespace, "now": now}
