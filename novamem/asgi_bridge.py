@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable
 from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from contextvars import copy_context
 from functools import partial
 from typing import Any
@@ -16,7 +16,8 @@ from django.db import close_old_connections
 from django.http import FileResponse, HttpResponseBase
 from django.urls import set_script_prefix
 
-from novamem.request_limits import Bounded
+from novamem.lanes import Lanes, Overloaded
+from novamem.request_limits import Bounded, RequestRefused
 
 HEALTH = ("/healthz", "/health")
 
@@ -29,20 +30,27 @@ class Pages(Bounded):
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="pages")
         # What needs no database does not queue behind those who wait for it.
         self._light = ThreadPoolExecutor(2, thread_name_prefix="light")
+        self._lanes = Lanes()
 
     def load_middleware(self, is_async: bool = False) -> None:
         """The middleware in its synchronous form."""
         super().load_middleware(is_async=False)
 
     async def handle(self, scope: Any, receive: Any, send: Any) -> None:
-        """One request."""
+        """One request. Raise RequestRefused."""
+        lane = self._lanes.of(scope["method"], scope["path"])
         try:
+            if lane:
+                lane.refuse_late()
             body = await self.read_body(receive)
+        except Overloaded as error:
+            raise RequestRefused(503, "overloaded", str(error), retry_after=error.retry_after) from error
         except RequestAborted:
             return
         light = scope["path"] in HEALTH or scope["path"].startswith(settings.STATIC_URL)
         threads = self._light if light else self._threads
-        response = await _in_thread(threads, self._answer, scope, body)
+        async with lane.place() if lane else nullcontext():
+            response = await _in_thread(threads, self._answer, scope, body)
         if not response.streaming:
             await self.send_response(response, send)
             return

@@ -127,6 +127,7 @@ class Settings(BaseSettings):
     EVENT_STREAMS_PER_KEY: Annotated[int, "server.event_streams_per_key", OPEN] = 10
     UPLOADS_PER_KEY: Annotated[int, "server.uploads_per_key", OPEN] = 2
     DATABASE_POOL_SIZE: Annotated[int, "storage.database_pool_size"] = 16
+    MAX_QUEUE_SECONDS: Annotated[float, "server.max_queue_seconds", _within(0, 600)] = 10.0
     WEB_PROCESSES: Annotated[int, "server.web_processes"] = min(4, os.cpu_count() or 1)
     EMBEDDER: Annotated[str, "embedding.provider", _one_of("minilm", "fake")] = "minilm"
     EMBEDDINGS_TIMEOUT: Annotated[float, "embedding.timeout", POSITIVE] = 30.0

@@ -32,8 +32,8 @@ FILES = ("/api/v1/restores", "/backups/upload/")
 log = structlog.get_logger(__name__)
 
 
-class BodyRefused(Exception):
-    """A body is not taken in: HTTP status, code, a sentence."""
+class RequestRefused(Exception):
+    """A request is not taken in: HTTP status, code, a sentence."""
 
     def __init__(self, status: int, code: str, why: str, *, retry_after: int = 0) -> None:
         super().__init__(why)
@@ -79,22 +79,24 @@ class Within:
 
     async def _check(self, size: int) -> None:
         if size > self._limit + LITTLE:
-            raise BodyRefused(413, "too_large", f"The body is over {self._limit} bytes.")
+            raise RequestRefused(413, "too_large", f"The body is over {self._limit} bytes.")
         if self._seat is not None or size <= self._unasked:
             return
         try:
             self._seat = await asyncio.to_thread(sender_check.admit, self._headers, file=self._path in FILES)
         except (OperationalError, InterfaceError):
-            raise BodyRefused(503, "database_unavailable", "Who sends so much can't be looked up just now.") from None
+            raise RequestRefused(
+                503, "database_unavailable", "Who sends so much can't be looked up just now."
+            ) from None
         except sender_check.Unknown:
-            raise BodyRefused(
+            raise RequestRefused(
                 401, "unauthenticated", "Who sends so much has to be known: give a valid key, or log in."
             ) from None
         except sender_check.MayNot:
-            raise BodyRefused(403, "not_permitted", "This needs the verb admin, and the whole project.") from None
+            raise RequestRefused(403, "not_permitted", "This needs the verb admin, and the whole project.") from None
         except sender_check.TooMany:
             why = f"{settings.UPLOADS_PER_KEY} uploads are on their way already; wait for one to end."
-            raise BodyRefused(429, "rate_limited", why, retry_after=10) from None
+            raise RequestRefused(429, "rate_limited", why, retry_after=10) from None
 
     async def leave(self) -> None:
         """End the upload: another may begin."""
@@ -108,7 +110,7 @@ class Within:
                 return await self._receive()
         except TimeoutError:
             why = f"Nothing of the body came for {SILENCE:.0f} seconds, or less than {SLOWEST} bytes a second."
-            raise BodyRefused(408, "too_slow", why) from None
+            raise RequestRefused(408, "too_slow", why) from None
 
 
 class Bounded(ASGIHandler):
@@ -123,7 +125,7 @@ class Bounded(ASGIHandler):
         within = Within(scope, receive)
         try:
             await application(scope, within, send)
-        except BodyRefused as refused:
+        except RequestRefused as refused:
             await self._refuse(_refusal(refused, scope["path"]), receive, send)
         finally:
             await asyncio.shield(within.leave())
@@ -151,7 +153,7 @@ class Bounded(ASGIHandler):
             with suppress(OSError):  # what is left cannot be written either
                 body.close()
             if isinstance(error, NoSpace):
-                raise BodyRefused(507, error.code, "There is no room for the body.") from error
+                raise RequestRefused(507, error.code, "There is no room for the body.") from error
             raise
         return body
 
@@ -186,11 +188,11 @@ async def _done(taken: int, do: Callable[..., Any], *given: Any) -> None:
         do(*given)
 
 
-def _refusal(refused: BodyRefused, path: str) -> HttpResponse:
+def _refusal(refused: RequestRefused, path: str) -> HttpResponse:
     """Return the answer, in the words of the door. The connection ends: what is still on its way nobody reads."""
     request_id = str(uuid.uuid4())
     with structlog.contextvars.bound_contextvars(request_id=request_id):
-        log.warning("body_refused", code=refused.code, path=route_of(path))
+        log.warning("request_refused", code=refused.code, path=route_of(path))
         if path.startswith(PROXY):
             answer = errors.refusal(errors.ProxyRefused(refused.status, refused.code, str(refused)))
         else:

@@ -278,7 +278,7 @@ def test_the_event_loop_does_not_write_to_the_disk(listening: tuple[str, int], s
 
 
 @pytest.mark.parametrize(
-    ("end", "error"), [("leaves", RequestAborted), ("grows", request_limits.BodyRefused), ("breaks", RuntimeError)]
+    ("end", "error"), [("leaves", RequestAborted), ("grows", request_limits.RequestRefused), ("breaks", RuntimeError)]
 )
 def test_what_was_taken_in_is_let_go(end: str, error: type[Exception], spools: list[Any]) -> None:
     events = [{"type": "http.request", "body": b"a" * 100, "more_body": True}]

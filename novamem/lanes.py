@@ -1,0 +1,71 @@
+"""Lanes: a web process works on a few API requests at a time, reads beside writes; who would wait too long hears so."""
+
+import asyncio
+import math
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from django.conf import settings
+from prometheus_client import Counter
+
+API = "/api/"
+# POST asks a question there.
+QUESTIONS = ("/api/v1/search", "/api/v1/search/batch", "/api/v1/context")
+WIDTH = 4  # requests of a lane at a time: more would only share the same processors
+FIRST, SHARE = 0.05, 0.1  # seconds that a request is taken to last at first; what each one adds to the mean
+REFUSED = Counter("novamem_requests_refused", "API requests refused because they would have waited too long.", ["lane"])
+
+
+class Overloaded(Exception):
+    """More requests wait than are worked off in time; in how many seconds to come again."""
+
+    def __init__(self, retry_after: int) -> None:
+        super().__init__(f"Too much is asked of this server just now; come again in {retry_after} s.")
+        self.retry_after = retry_after
+
+
+class Lane:
+    """Lets WIDTH requests through at a time, in the order in which they came."""
+
+    def __init__(self, name: str) -> None:
+        self._name, self._places = name, asyncio.Semaphore(WIDTH)
+        self._mean, self._inside = FIRST, 0
+
+    @property
+    def wait(self) -> float:
+        """Return the seconds that the next request would wait."""
+        return max(0, self._inside + 1 - WIDTH) * self._mean / WIDTH
+
+    def refuse_late(self) -> None:
+        """Raise Overloaded where the next request would wait for longer than MAX_QUEUE_SECONDS; 0 is no limit."""
+        if settings.MAX_QUEUE_SECONDS and self.wait > settings.MAX_QUEUE_SECONDS:
+            REFUSED.labels(self._name).inc()
+            raise Overloaded(math.ceil(self.wait))
+
+    @asynccontextmanager
+    async def place(self) -> AsyncIterator[None]:
+        """Hold a place, once there is one."""
+        self._inside += 1
+        try:
+            async with self._places:
+                begun = time.monotonic()
+                try:
+                    yield
+                finally:
+                    self._mean += SHARE * (time.monotonic() - begun - self._mean)
+        finally:
+            self._inside -= 1
+
+
+class Lanes:
+    """One for reads and one for writes: neither waits for the other. Pages of people wait in none."""
+
+    def __init__(self) -> None:
+        self._reads, self._writes = Lane("reads"), Lane("writes")
+
+    def of(self, method: str, path: str) -> Lane | None:
+        """Return the lane of a request."""
+        if not path.startswith(API):
+            return None
+        return self._reads if method in ("GET", "HEAD", "OPTIONS") or path in QUESTIONS else self._writes
