@@ -39,8 +39,8 @@ def keys_told(texts: Sequence[Sequence[Passage]], question: Sequence[Passage], n
     own = _index(tuple(dict.fromkeys(names.registered.values())))
     known: set[str] = set()
     for passage in (passage for text in texts for passage in text):
-        stems = [word.stem for word in passage.words[:MOST_WORDS]]
-        known |= {*_predicates(stems, _built_in()), *_predicates(stems, own)}
+        stems = tuple(word.stem for word in passage.words[:MOST_WORDS])
+        known |= {*_built_in_predicates(stems), *_predicates(stems, own)}
     subjects = dict.fromkeys(USERS)
     for passage in question:
         subjects |= dict.fromkeys(run for _, _, run in _runs(passage, LONGEST_SUBJECT))
@@ -50,8 +50,8 @@ def keys_told(texts: Sequence[Sequence[Passage]], question: Sequence[Passage], n
 
 
 def _pairs(passage: Passage, own: Index) -> Iterator[tuple[str, str]]:
-    stems = [word.stem for word in passage.words[:MOST_WORDS]]
-    known = set(_predicates(stems, _built_in())) | set(_predicates(stems, own))
+    stems = tuple(word.stem for word in passage.words[:MOST_WORDS])
+    known = {*_built_in_predicates(stems), *_predicates(stems, own)}
     subjects = list(_runs(passage, LONGEST_SUBJECT))
     for predicate in known:
         for user in USERS:
@@ -95,6 +95,11 @@ def _predicates(stems: Sequence[str], index: Index) -> Iterator[str]:
         for phrase, name in index.get(word, ()):
             if tuple(stems[at : at + len(phrase)]) == phrase:
                 yield name
+
+
+@lru_cache(maxsize=8192)
+def _built_in_predicates(stems: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(_predicates(stems, _built_in()))
 
 
 @lru_cache(maxsize=1)

@@ -8,6 +8,7 @@ import hmac
 import re
 import unicodedata
 from collections.abc import Iterable
+from functools import lru_cache
 from itertools import chain
 
 from conflicts.keys.confusables import LATIN_COMPANY, LETTERS, ONLY_COMPANY
@@ -74,12 +75,12 @@ def digest_of(*parts: str, salt: bytes) -> bytes:
 
 def digests_of_pairs(pairs: Iterable[tuple[str, str]], *, salt: bytes) -> set[bytes]:
     """`digest_of` of many pairs at once."""
-    base, found = hmac.new(salt, digestmod=hashlib.sha256), set()
-    for pair in pairs:
-        whole = base.copy()
-        whole.update(b"".join(_framed(part) for part in pair))
-        found.add(whole.digest())
-    return found
+    return {_digest_of_pair(one, other, salt) for one, other in pairs}
+
+
+@lru_cache(maxsize=32_768)  # the user's keys are looked for with each question
+def _digest_of_pair(one: str, other: str, salt: bytes) -> bytes:
+    return digest_of(one, other, salt=salt)
 
 
 def _framed(part: str) -> bytes:

@@ -76,7 +76,8 @@ class Candidate:
     owner_id: uuid.UUID | None = None
     wording: str = ""
     claims: list[Upheld] = field(default_factory=list)
-    vector: Vector | None = None
+    # Its vector as Postgres sends it: few are read.
+    sent: bytes | None = None
     # The keys under which its claim gives way to another candidate's.
     lost: Collection[bytes] = ()
     # Whether it passes every condition; a claim that does not is no answer, and what contradicts it still says so.
@@ -86,6 +87,11 @@ class Candidate:
     is_near: bool = False
     is_beside: bool = False
     is_held: bool = False
+
+    @property
+    def vector(self) -> Vector | None:
+        """Its vector in single precision (dim); None where it has none, or none was asked for."""
+        return None if self.sent is None else np.frombuffer(self.sent, ">f2", offset=VECTOR_HEAD).astype(np.float32)
 
     @property
     def place(self) -> Place | None:
@@ -333,11 +339,11 @@ def _load(
 
 def _candidate(row: tuple[Any, ...]) -> Candidate:
     *scored, rank, owner_id, content, extra, claims, sent, is_near, is_beside, is_held, passes, _ = row
-    found = Candidate(*[*scored, rank, owner_id, wording_of(content, json.loads(extra or "{}"))])
+    found = Candidate(*scored, rank, owner_id, wording_of(content, json.loads(extra)) if extra else content)
     found.is_near, found.is_beside, found.is_held, found.passes = is_near, is_beside, is_held, passes
-    found.vector = None if sent is None else np.frombuffer(sent, ">f2", offset=VECTOR_HEAD).astype(np.float32)
+    found.sent = sent
     found.speaker = speaker_of(found.speaker)
-    for subject, predicate, value, exclusive, key, claimed in json.loads(claims or "[]"):
+    for subject, predicate, value, exclusive, key, claimed in json.loads(claims) if claims else ():
         claim = (subject, predicate, value, exclusive, bytes.fromhex(key), claimed, found.source, found.vector)
         found.claims.append(Upheld(found.id, found.namespace_id, *claim))
     return found

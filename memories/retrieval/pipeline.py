@@ -3,7 +3,7 @@
 import datetime
 import time
 import uuid
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -316,7 +316,7 @@ def _ranked(
         trail.stop_all(spoken, Stage.SPOKEN)
         left = [candidate for candidate in left if candidate.id not in spoken]
     if not question.filters.include_all:
-        found_rivals = _rivalry(left, places, principal)
+        found_rivals = _rivalry(question, left, places, principal)
         trail.stop_all(found_rivals.outdone, Stage.RIVALS)
         left = [candidate for candidate in left if candidate.id not in found_rivals.outdone]
         for candidate in left:
@@ -357,9 +357,13 @@ def _profile(question: Question) -> ranking.Profile:
     return ranking.weighed(question.weights) if question.weights else ranking.PROFILES[question.profile]
 
 
-def _rivalry(found: Sequence[Candidate], places: Places, principal: Principal) -> Rivalry:
-    times = Counter(key for candidate in found for key in set(candidate.keys))
-    rivals = [candidate.id for candidate in found if any(times[key] > 1 for key in candidate.keys)]
+def _rivalry(question: Question, found: Sequence[Candidate], places: Places, principal: Principal) -> Rivalry:
+    """Return whose claims give way; inside a namespace only a session's stand against others, as the gate saw to it."""
+    held = defaultdict[bytes, set[uuid.UUID]](set)
+    for candidate in found:
+        for key in candidate.keys:
+            held[key].add(candidate.id if question.session_id else candidate.namespace_id)
+    rivals = [candidate.id for candidate in found if any(len(held[key]) > 1 for key in candidate.keys)]
     if not rivals:
         return Rivalry({}, {})
     return rivalry(rivals, project_id=principal.project_id, places=places.ranks, nearest=places.nearest)
