@@ -4,8 +4,10 @@ Kombu's own `pgmq` transport keeps host, user and password of a URL only; here t
 (`sslmode`, a socket's folder as host). Redis and RabbitMQ by URL use kombu's transports, untouched.
 """
 
+import select
 from typing import Any
 
+import psycopg
 from kombu.transport import pgmq
 from pgmq import PGMQueue
 from psycopg_pool import ConnectionPool
@@ -40,16 +42,42 @@ class Channel(pgmq.Channel):  # type: ignore[misc]
         self.connection._register_notify_queue(queue_name or self._queue_name(queue))
 
 
+class Bell(pgmq._NotifyWaiter):  # type: ignore[misc]
+    """Waits for a notification at its socket: psycopg would look ten times a second."""
+
+    def wait(self, timeout: float | None) -> bool:
+        """Return whether one came within so many seconds, or before."""
+        with self._lock:
+            if self._closed or not self._channels:
+                return False
+            self._ensure_conn()
+            conn = self._conn
+        try:
+            if any(conn.notifies(timeout=0)):
+                return True
+            select.select([conn], [], [], timeout)
+            return any(conn.notifies(timeout=0))
+        except (OSError, psycopg.OperationalError, psycopg.InterfaceError):
+            self._drop_conn(conn)
+            return False
+
+
 class Transport(pgmq.Transport):  # type: ignore[misc]
     """The transport that `pgmq://` without a host stands for."""
 
     Channel = Channel
+    _notify_waiter: Bell | None
 
     def _create_pgmq_client(self) -> PGMQueue:
         options = self.client.transport_options
         info, most = options["conn_string"], options["pool_size"]
         pool = ConnectionPool(info, min_size=1, max_size=most, timeout=5, open=True)
         return PGMQueue(conn_string=info, pool=pool, vt=options["visibility_timeout"], init_extension=False)
+
+    def _get_notify_waiter(self) -> Bell:
+        if self._notify_waiter is None:
+            self._notify_waiter = Bell(self._get_pgmq_client().config.dsn)
+        return self._notify_waiter
 
     def close_connection(self, connection: Any) -> None:
         """Close the pool too, which the client leaves to whoever made it."""

@@ -30,6 +30,7 @@ from novamem.processes import Child, stop
 from novamem.progress import disk_trouble, say, step
 
 READY = 300.0  # seconds for the web server's first answer
+LOOK = 1.0  # seconds between two looks at the programs
 
 
 def main() -> int:
@@ -125,7 +126,7 @@ def _serve(settings: env.Settings, logins: Logins, port: int, address: str, hurr
             child.start()
         say(f"\nNovaMem: {address}/   (Ctrl-C stops it; logs in {web.log.parent})\n")
         while True:
-            time.sleep(0.2)
+            time.sleep(LOOK)
             for child in children:
                 child.tend()
             if settings.own_database() is None:

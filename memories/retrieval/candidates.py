@@ -339,7 +339,7 @@ def _load(
 
 def _candidate(row: tuple[Any, ...]) -> Candidate:
     *scored, rank, owner_id, content, extra, claims, sent, is_near, is_beside, is_held, passes, _ = row
-    found = Candidate(*scored, rank, owner_id, wording_of(content, json.loads(extra)) if extra else content)
+    found = Candidate(*[*scored, rank, owner_id, wording_of(content, json.loads(extra)) if extra else content])
     found.is_near, found.is_beside, found.is_held, found.passes = is_near, is_beside, is_held, passes
     found.sent = sent
     found.speaker = speaker_of(found.speaker)
