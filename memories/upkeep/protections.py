@@ -41,12 +41,21 @@ IN_NAMESPACE = "(%(namespace)s::uuid IS NULL OR g.namespace_id = %(namespace)s)"
 
 
 def is_spared(fragment: str = "f.id", *, within: str = "TRUE") -> str:
-    """Return SQL for whether upkeep spares a fragment for its importance; `within` narrows those compared, as `g`."""
-    return f"""{fragment} IN (SELECT id FROM (
-        SELECT g.id, g.importance, count(*) OVER (PARTITION BY g.namespace_id, g.owner_id) AS held,
-            row_number() OVER (PARTITION BY g.namespace_id, g.owner_id ORDER BY g.importance DESC, g.id) AS place
-        FROM memories_fragment g WHERE g.project_id = %(project)s AND {within}
-    ) AS ranked WHERE importance >= {PROTECTED} AND place <= greatest({LEAST_SPARED}, {SPARED} * held))"""
+    """Return SQL for whether upkeep spares a fragment for its importance; `within` narrows those compared, as `g`.
+
+    Only the important ones are put in order, which are the first; all are counted.
+    """
+    those = f"FROM memories_fragment g WHERE g.project_id = %(project)s AND {within}"
+    return f"""{fragment} IN (
+        SELECT first.id FROM (
+            SELECT g.id, g.namespace_id, g.owner_id, row_number() OVER (
+                PARTITION BY g.namespace_id, g.owner_id ORDER BY g.importance DESC, g.id) AS place
+            {those} AND g.importance >= {PROTECTED}
+        ) AS first
+        JOIN (SELECT g.namespace_id, g.owner_id, count(*) AS number {those} GROUP BY 1, 2) AS held
+            ON held.namespace_id = first.namespace_id AND coalesce(held.owner_id, held.namespace_id)
+                = coalesce(first.owner_id, first.namespace_id)
+        WHERE first.place <= greatest({LEAST_SPARED}, {SPARED} * held.number))"""
 
 
 def refuse_hiding(principal: Principal, row: Fragment, condition: str, *, now: datetime.datetime) -> None:
