@@ -36,13 +36,16 @@ SUPERSEDED = """
     SELECT f.id, f.superseded_by_id, f.updated_at, EXISTS (SELECT FROM memories_claim c
             JOIN memories_claim s ON s.project_id = c.project_id AND s.namespace_id = c.namespace_id
                 AND s.key_digest = c.key_digest AND s.session_id = c.session_id
-            WHERE c.project_id = f.project_id AND c.fragment_id = f.id AND s.fragment_id <> f.id
-                AND s.status IN ('active', 'disputed') AND s.value_digest <> c.value_digest), count(*) OVER ()
+            WHERE c.project_id = f.project_id AND c.fragment_id = f.id AND s.fragment_id <> f.id AND c.exclusive
+                AND s.exclusive AND s.status IN ('active', 'disputed') AND s.value_digest <> c.value_digest),
+        count(*) OVER ()
     FROM memories_fragment f
     WHERE f.project_id = %(project)s AND f.namespace_id = ANY (%(places)s) AND f.status = 'superseded'
         AND f.superseded_by_id IS NOT NULL AND f.updated_at > %(since)s
         AND NOT EXISTS (SELECT FROM conflicts_pendingconflict p WHERE p.project_id = f.project_id
             AND p.existing_id = f.id AND p.newcomer_id = f.superseded_by_id AND p.resolved_by IS NOT NULL)
+        AND NOT EXISTS (SELECT FROM memories_proposal q WHERE q.project_id = f.project_id AND q.decision = 'accepted'
+            AND q.about @> ARRAY[f.id, f.superseded_by_id])
     ORDER BY f.updated_at DESC, f.id LIMIT %(most)s
 """
 

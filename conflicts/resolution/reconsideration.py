@@ -29,7 +29,6 @@ def reinstate_replaced(
     principal.require(Verb.REVIEW)
     with access.enter(principal, why="reinstate"):
         former = _replaced(principal, fragment_id)
-        lock_namespace(former.namespace_id)
         waiting = _let_wait(former, now=now)
         if not waiting:
             raise NotApplicable("nothing stands against what it claims: there is nothing to take back")
@@ -43,14 +42,17 @@ def reinstate_replaced(
 
 
 def _replaced(principal: Principal, fragment_id: uuid.UUID) -> Fragment:
+    """Return the memory with its namespace held, and then itself: in the order in which writers do."""
     rows = Fragment.objects.within(principal.project_id).filter(namespace__in=access.readable_scopes(principal))
-    row: Fragment | None = (
-        rows.select_related("namespace").select_for_update(of=("self",)).filter(id=fragment_id).first()
-    )
+    known: Fragment | None = rows.select_related("namespace").filter(id=fragment_id).first()
+    if known is None:
+        raise NotFound("fragment")
+    if not principal.covers(known.namespace.name):
+        raise NotPermitted("this key only reads here")
+    lock_namespace(known.namespace_id)
+    row: Fragment | None = rows.select_for_update(no_key=True, of=("self",)).filter(id=fragment_id).first()
     if row is None:
         raise NotFound("fragment")
-    if not principal.covers(row.namespace.name):
-        raise NotPermitted("this key only reads here")
     if row.status != Status.SUPERSEDED or row.superseded_by_id is None:
         raise NotApplicable("no other memory replaced it")
     authority.refuse_below(principal, [row.authority], what="what this decides on")

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from conflicts.public import ClaimDraft
 from memories import access, usage_counters
-from memories.models import Fragment
+from memories.models import Claim, Fragment, Proposal
 from tests.conftest import stored
 from tests.console.conftest import post, words
 
@@ -70,6 +70,28 @@ def test_what_a_person_decided_is_not_among_them(alice, adam, lived, principal):
             resolved_at=timezone.now(), resolution="supersede", resolved_by=alice.principal.owner_id
         )
     assert report(alice)["superseded"] == 1
+
+
+def test_what_a_person_accepted_of_a_proposal_is_not_among_them(alice, lived, principal, now):
+    with access.enter(principal, why="test"):
+        Proposal.objects.create(
+            project_id=principal.project_id,
+            namespace_id=lived[0].namespace_id,
+            task_id="forget",
+            kind="supersession",
+            outcome="allowed",
+            about=[lived[0].id, lived[1].id],
+            decision="accepted",
+            decided_at=now,
+        )
+    assert report(alice)["superseded"] == 0
+
+
+@pytest.mark.parametrize(("cardinality", "can"), [("one", True), ("many", False)])
+def test_of_many_values_none_has_to_yield_again(alice, lived, principal, cardinality, can):
+    with access.enter(principal, why="test"):
+        Claim.objects.filter(fragment=lived[1].id).update(exclusive=cardinality == "one")
+    assert report(alice)["supersessions"][0]["can_be_undone"] is can
 
 
 def test_searches_that_found_nothing_are_counted(alice, lived):
