@@ -1,12 +1,15 @@
 """Every form of the pages beside the review queue, by a browser that runs no script."""
 
+import dataclasses
 import re
 
 import pytest
 from playwright.sync_api import expect
 
+from conflicts.public import ClaimDraft
 from memories import access
-from memories.models import ApiKey, Fragment, Membership, Namespace
+from memories.models import ApiKey, Fragment, Membership, Namespace, Owner
+from tests.conftest import stored
 
 pytestmark = [
     pytest.mark.browser,
@@ -106,3 +109,33 @@ def test_a_question_for_the_context_and_a_namespace_to_connect(at_memories, page
     page.get_by_role("button", name="Use").click()
     expect(page.get_by_role("alert")).to_contain_text("There can be no such namespace")
     complaints[:] = [text for text in complaints if "400" not in text]
+
+
+@pytest.mark.long
+def test_what_the_rules_replaced_is_taken_back_and_that_too(at_memories, page, stage):
+    system = access.system_principal(stage.project)
+    with access.enter(system, why="test"):
+        owner = Owner.objects.create(project=stage.project, name="ann", kind="service")
+    principal = dataclasses.replace(system, owner_id=owner.id, ceiling="user_explicit")
+    former, standing = [
+        stored(
+            principal,
+            f"{stage.project.name}:main",
+            f"The budget is {value}.",
+            source=source,
+            claim=ClaimDraft("lisbon", "budget", value),
+        )
+        for value, source in (("$750", "document"), ("$900", "user_explicit"))
+    ]
+
+    def statuses():
+        found = {row.id: row.status for row in rows(stage, Fragment)}
+        return found[former.id], found[standing.id]
+
+    at_memories("/health/")
+    page.get_by_role("button", name="Let stand again: The budget is $750.").click()
+    expect(page.locator("#undo")).to_contain_text("Stands again.")
+    expect(page.get_by_text("Nothing was replaced in thirty days but by a person.")).to_be_visible()
+    assert statuses() == ("active", "superseded")
+    page.get_by_role("button", name="Undo").click()
+    assert statuses() == ("quarantined", "active")
