@@ -31,6 +31,7 @@ from memories.errors import NovaError
 from memories.models import Connected, EmbeddingModel, Namespace, Operation, Project
 from memories.models.enums import ModelState, RecallCause
 from memories.operations import BadOptions, OperationKind, Options, Progress
+from memories.upkeep.thresholds import refuse_falling_days
 
 log = structlog.get_logger(__name__)
 
@@ -52,7 +53,7 @@ KINDS: Mapping[str, OperationKind] = {
     "compact": OperationKind(
         upkeep.lifecycle.compact,
         upkeep.lifecycle.check_compaction,
-        check_start=upkeep.lifecycle.refuse_falling_days,
+        check_start=refuse_falling_days,
         dry_runs=True,
         undo=upkeep.lifecycle.undo_compaction,
     ),

@@ -10,9 +10,10 @@ from django.conf import settings
 from memories import access
 from memories.access import Principal
 from memories.errors import NovaError
-from memories.models import Project
+from memories.models import Operation, Project
 from memories.models.enums import Verb
 from memories.models.scoring import COLD, FADED
+from memories.operations import BadOptions
 
 MOST_DAYS = 36_500
 # None of them is below the one before.
@@ -90,3 +91,16 @@ def set_thresholds(principal: Principal, own: Mapping[str, Any]) -> None:
     principal.require(Verb.ADMIN)
     with access.enter(principal, why="set thresholds"):
         Project.objects.filter(id=principal.project_id).update(thresholds=parse_thresholds(own))
+
+
+def compaction_days(operation: Operation) -> dict[str, int]:
+    """Return the days by level of one compaction: those that it names, else its project's."""
+    own = thresholds_of(operation.project_id).compaction_days
+    return {level: operation.options.get(f"{level}_days", days) for level, days in own.items()}
+
+
+def refuse_falling_days(operation: Operation) -> None:
+    """Raise BadOptions where the days of a compaction do not rise."""
+    ages = list(compaction_days(operation).values())
+    if ages != sorted(set(ages)):
+        raise BadOptions("options", f"The days have to rise: {', '.join(AGES)} would be {ages}.")

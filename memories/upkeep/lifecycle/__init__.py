@@ -6,7 +6,6 @@ from memories.upkeep.lifecycle.compaction import (
     check_compaction,
     compact,
     compact_one,
-    refuse_falling_days,
     undo_compaction,
 )
 from memories.upkeep.lifecycle.eviction import (
@@ -37,7 +36,6 @@ __all__ = [
     "evict",
     "excesses",
     "expire_copies",
-    "refuse_falling_days",
     "remove_fragments",
     "move_one",
     "archive_old",

@@ -28,7 +28,7 @@ from memories.upkeep.lifecycle.removal import BATCH, lock_fragments
 from memories.upkeep.lifecycle.restoration import Purged
 from memories.upkeep.lifecycle.snapshots import copy_of
 from memories.upkeep.protections import IN_NAMESPACE, STAYS_READABLE, is_spared, refuse_hiding
-from memories.upkeep.thresholds import thresholds_of
+from memories.upkeep.thresholds import compaction_days
 
 LEVELS = list(Compression.values)  # each says less than the one before
 DAYS = {Compression(level): days for level, days in settings.COMPACTION_DAYS.items()}
@@ -92,14 +92,6 @@ def check_compaction(options: Options) -> None:
             raise BadOptions("options", f"{name} is a whole number from 1 to {MOST_DAYS}.")
 
 
-def refuse_falling_days(operation: Operation) -> None:
-    """Raise BadOptions where the days that one compaction names do not rise with those of its project."""
-    ages = list(_days(operation).values())
-    if ages != sorted(set(ages)):
-        names = ", ".join(f"{level}_days" for level in DAYS)
-        raise BadOptions("options", f"The days have to rise: {names} would be {ages}.")
-
-
 def compact(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
     """Shorten all that is old enough, batch by batch; go on after the saved cursor.
 
@@ -134,13 +126,8 @@ def compact(principal: Principal, operation: Operation, progress: Progress) -> d
         progress.check()
 
 
-def _days(operation: Operation) -> dict[str, int]:
-    own = thresholds_of(operation.project_id).compaction_days
-    return {level: operation.options.get(f"{level}_days", default) for level, default in own.items()}
-
-
 def _asked_of(operation: Operation, options: Options, now: datetime.datetime) -> dict[str, Any]:
-    days = _days(operation)
+    days = compaction_days(operation)
     before = {str(level): now - datetime.timedelta(days=number) for level, number in days.items()}
     namespace = {"project": operation.project_id, "namespace": operation.namespace_id, "tier": options.get("tier")}
     return {**before, **namespace, "now": now}
