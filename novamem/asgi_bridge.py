@@ -16,7 +16,7 @@ from django.db import close_old_connections
 from django.http import FileResponse, HttpResponseBase
 from django.urls import set_script_prefix
 
-from novamem.lanes import Lanes, Overloaded
+from novamem.lanes import Overloaded, RequestLanes
 from novamem.request_limits import Bounded, RequestRefused
 
 HEALTH = ("/healthz", "/health")
@@ -30,7 +30,7 @@ class Pages(Bounded):
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="pages")
         # What needs no database does not queue behind those who wait for it.
         self._light = ThreadPoolExecutor(2, thread_name_prefix="light")
-        self._lanes = Lanes()
+        self._lanes = RequestLanes()
 
     def load_middleware(self, is_async: bool = False) -> None:
         """The middleware in its synchronous form."""

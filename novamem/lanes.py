@@ -25,7 +25,7 @@ class Overloaded(Exception):
         self.retry_after = retry_after
 
 
-class Lane:
+class RequestLane:
     """Lets WIDTH requests through at a time, in the order in which they came."""
 
     def __init__(self, name: str) -> None:
@@ -58,13 +58,13 @@ class Lane:
             self._inside -= 1
 
 
-class Lanes:
+class RequestLanes:
     """One for reads and one for writes: neither waits for the other. Pages of people wait in none."""
 
     def __init__(self) -> None:
-        self._reads, self._writes = Lane("reads"), Lane("writes")
+        self._reads, self._writes = RequestLane("reads"), RequestLane("writes")
 
-    def of(self, method: str, path: str) -> Lane | None:
+    def of(self, method: str, path: str) -> RequestLane | None:
         """Return the lane of a request."""
         if not path.startswith(API):
             return None

@@ -8,11 +8,11 @@ import httpx2
 import pytest
 
 from novamem import lanes
-from novamem.lanes import WIDTH, Lane, Lanes, Overloaded
+from novamem.lanes import WIDTH, Overloaded, RequestLane, RequestLanes
 from tests.conftest import web_server
 
 
-async def occupied(lane: Lane, *, requests: int, until: asyncio.Event) -> list[asyncio.Task[None]]:
+async def occupied(lane: RequestLane, *, requests: int, until: asyncio.Event) -> list[asyncio.Task[None]]:
     async def stay() -> None:
         async with lane.place():
             await until.wait()
@@ -31,7 +31,7 @@ def test_who_would_wait_too_long_is_refused_and_told_when_to_come_again(busy, mo
     monkeypatch.setattr(lanes, "FIRST", 2.0)
 
     async def ask():
-        lane, end = Lane("reads"), asyncio.Event()
+        lane, end = RequestLane("reads"), asyncio.Event()
         tasks = await occupied(lane, requests=WIDTH + 1, until=end)
         lane.refuse_late()  # a second for one that waits, and one more place
         tasks += await occupied(lane, requests=1, until=end)
@@ -51,7 +51,7 @@ def test_without_a_limit_all_wait(settings, monkeypatch):
     monkeypatch.setattr(lanes, "FIRST", 100.0)
 
     async def ask():
-        lane, end = Lane("reads"), asyncio.Event()
+        lane, end = RequestLane("reads"), asyncio.Event()
         tasks = await occupied(lane, requests=10 * WIDTH, until=end)
         lane.refuse_late()
         end.set()
@@ -62,7 +62,7 @@ def test_without_a_limit_all_wait(settings, monkeypatch):
 
 def test_a_lane_lets_a_few_through_in_their_order_also_behind_who_failed_or_left():
     async def ask():
-        lane, end, passed = Lane("writes"), asyncio.Event(), []
+        lane, end, passed = RequestLane("writes"), asyncio.Event(), []
 
         async def take(number):
             async with lane.place():
@@ -99,7 +99,7 @@ def test_a_lane_lets_a_few_through_in_their_order_also_behind_who_failed_or_left
     ],
 )
 def test_reads_and_writes_wait_apart_people_and_probes_nowhere(method, path, lane):
-    found = Lanes().of(method, path)
+    found = RequestLanes().of(method, path)
     assert (found._name if found else None) == lane
 
 
