@@ -17,10 +17,13 @@ class MemoriesConfig(AppConfig):
     name = "memories"
 
     def ready(self) -> None:
-        """Let the OpenAPI document know our extensions, failpoints be checked, and readings be told."""
+        """Let OpenAPI know our extensions, failpoints be checked, readings be told, statements name their request."""
         from prometheus_client import REGISTRY
 
-        from memories import failpoints  # noqa: F401  # registers its check
+        from memories import (
+            failpoints,  # noqa: F401  # registers its check
+            statement_comments,  # noqa: F401  # hears of new connections
+        )
         from memories.api import openapi  # noqa: F401
         from memories.readings import Readings
 

@@ -1,0 +1,26 @@
+"""Statement comments: each statement names the request that it is for, so that Postgres' own views lead to our log."""
+
+import re
+from typing import Any
+
+import structlog
+from django.db.backends.signals import connection_created
+from django.dispatch import receiver
+
+# What a caller, or a proxy in front, may call a request; anything else could end the comment.
+PLAIN = re.compile(r"[0-9A-Za-z_-]{1,64}")
+
+
+@receiver(connection_created)
+def comment_statements(connection: Any, **_: Any) -> None:
+    """Let a connection's statements carry the id of the request, where there is one."""
+    if commented not in connection.execute_wrappers:
+        connection.execute_wrappers.append(commented)
+
+
+def commented(execute: Any, statement: str, *given: Any) -> Any:
+    """Run a statement, with the request's id behind it."""
+    which = str(structlog.contextvars.get_contextvars().get("request_id", ""))
+    if isinstance(statement, str) and PLAIN.fullmatch(which):
+        statement = f"{statement} /*request_id='{which}'*/"
+    return execute(statement, *given)
