@@ -1,4 +1,4 @@
-"""Lanes: a web process works on a few API requests at a time, reads beside writes; who would wait too long hears so."""
+"""Lanes: a web process works on a few API requests at a time; who would wait too long hears so (decision 0130)."""
 
 import asyncio
 import math
