@@ -128,6 +128,7 @@ def _forms(conflict, proposal, revisions):
             {"item": item, "action": "reject", "note": "no"},
             {"item": item, "action": "skip", "following": ""},
         ],
+        "reinstate": [{}],
         "review-undo": [{}],
         "review-dismiss": [{}],
         "review-reopen": [{"settled": "1"}],

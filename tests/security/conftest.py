@@ -105,6 +105,7 @@ def _made(principal, *, now):
         "decided": _proposal(principal, row.namespace, list(others.values()), decision="dismissed", decided_at=now),
         "conflict": conflict,
         "settled": settled,
+        "replaced": _replaced(store),
         "predicate": register_predicate(whole, namespace="acme:main", name="shoe_size", now=now).id,
         "model": EmbeddingModel.objects.create(name="second", provider="fake", dim=384).id,
         "operation": start(principal, **wish, dry_run=False, now=now).id,
@@ -153,6 +154,15 @@ def _proposal(principal, namespace, ids, **more):
     with access.enter(principal, why="test"):
         mine = {"project_id": principal.project_id, "namespace": namespace, "task_id": "evolve"}
         return Proposal.objects.create(**mine, kind="supersession", outcome="allowed", about=ids, **more).id
+
+
+def _replaced(store):
+    """The id of what a document says of somebody, which a tool's word replaced."""
+    former, _ = [
+        store("acme:main", f"Cea is {age}.", source=source, claim=ClaimDraft("Cea", "age", age))
+        for age, source in (("41", "document"), ("42", "tool_output"))
+    ]
+    return former.id
 
 
 def _conflict(store, principal, subject):

@@ -21,7 +21,7 @@ TABLE = [
     ("fragments/{fragment}/archive", "post", {}, "write"),
     ("fragments/archive", "post", {"namespace": "{namespace}", "key": "its-own"}, "write"),
     ("fragments/{archived}/unarchive", "post", {}, "write"),
-    ("fragments/{fragment}/reinstate", "post", {}, "review"),
+    ("fragments/{replaced}/reinstate", "post", {}, "review"),
     ("fragments/{fragment}/tier", "post", {"from": "hot", "to": "warm"}, "write"),
     ("fragments/{fragment}/compact", "post", {"level": "hash"}, "write"),
     ("tombstones?namespace={namespace}", "get", {}, "read"),

@@ -147,6 +147,7 @@ def test_every_path_stands_in_the_table():
         "{side}": "<str:name>",
         "{project}": "<str:name>",
         "{archived}": "{fragment}",
+        "{replaced}": "{fragment}",
         "{settled}": "{conflict}",
         "{decided}": "{proposal}",
         "{run}": "{operation}",

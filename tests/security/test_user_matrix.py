@@ -17,8 +17,8 @@ from tests.security.test_matrix import call
 
 WHOSE = "ann"
 # What a row may name of hers, by its path.
-HERS = ("fragment", "archived", "tombstone", "episode", "cluster", "conflict", "settled", "proposal", "decided", "run",
-        "pack", "operation", "user", "backup", "check")  # fmt: skip
+HERS = ("fragment", "archived", "replaced", "tombstone", "episode", "cluster", "conflict", "settled", "proposal",
+        "decided", "run", "pack", "operation", "user", "backup", "check")  # fmt: skip
 # Names of a project, which all its users have in common, and a person's own rights, which whoever has the verb for all
 # of the namespace carries out.
 OF_ALL = (
