@@ -45,7 +45,7 @@ print([weight, "0.7 * greatest(abs" in scoring.WEIGHT_SQL])
 print([run.dedup_threshold, run.corroborate_threshold, run.compress_age_days, run.prune_age_days])
 own = Thresholds()
 print([*compaction.DAYS.values(), own.warm_days, own.eviction_start, own.eviction_target, eviction.RECENT_HOURS])
-print([scoring.PROTECTED, ">= 0.6 " in compaction.PRESERVED, scoring.MOST_OF_THE_WEAK, chunking.LIMIT])
+print([scoring.PROTECTED, ">= 0.6" in compaction.PRESERVED, scoring.MOST_OF_THE_WEAK, chunking.LIMIT])
 """
 FILE = """
 [decay]
