@@ -4,9 +4,10 @@ import datetime
 import uuid
 
 from conflicts import authority
+from conflicts.claims import assertion_from
 from conflicts.enums import Resolution
 from conflicts.evaluation import Evaluation, place_of
-from conflicts.locks import lock_namespace
+from conflicts.locks import Place, lock_namespace
 from conflicts.models import PendingConflict
 from conflicts.persistence import ensure_conflicts
 from conflicts.resolution.actions import NotApplicable
@@ -23,21 +24,21 @@ def reinstate_replaced(
 ) -> list[PendingConflict]:
     """Let a replaced memory stand again; what stands against it yields, and a ruling holds that.
 
-    Return the decisions, which can be undone: it waits in quarantine then. Raise NotFound, NotPermitted, NotApplicable
-    where nothing stands against what it claims, and what `resolve` raises; nothing changes then.
+    Return the decisions, one for each claim against which something stands; undone, it waits in quarantine. Raise
+    NotFound, NotPermitted, NotApplicable where nothing stands against it, and what `resolve` raises; nothing changes
+    then.
     """
     principal.require(Verb.REVIEW)
     with access.enter(principal, why="reinstate"):
         former = _replaced(principal, fragment_id)
-        waiting = _let_wait(former, now=now)
-        if not waiting:
-            raise NotApplicable("nothing stands against what it claims: there is nothing to take back")
         settled = []
-        for row in waiting:
-            row.refresh_from_db()
-            if row.resolved_at is None:
+        # One after the other: a decision takes back what waits elsewhere and its own owner took back since.
+        for claim in Claim.objects.within(former.project_id).filter(fragment=former.id).order_by("position"):
+            if claim_status(claim, former.status) == Status.SUPERSEDED and (row := _contest(former, claim, now=now)):
                 settlement = Settlement(Resolution.SUPERSEDE, row.revision, note=note, ruling=True)
                 settled.append(resolve(principal, row.id, settlement, now=now))
+        if not settled:
+            raise NotApplicable("nothing stands against what it claims: there is nothing to take back")
         return settled
 
 
@@ -59,20 +60,19 @@ def _replaced(principal: Principal, fragment_id: uuid.UUID) -> Fragment:
     return row
 
 
-def _let_wait(former: Fragment, *, now: datetime.datetime) -> list[PendingConflict]:
-    """Let the claims that were replaced wait again. Return the conflicts with what stands against them."""
-    claims = [
-        claim
-        for claim in Claim.objects.within(former.project_id).filter(fragment=former.id).order_by("position")
-        if claim_status(claim, former.status) == Status.SUPERSEDED
-    ]
-    if not claims:
-        return []
-    Link.objects.within(former.project_id).filter(other=former.id, kind=LinkKind.SUPERSEDES).delete()
-    changes = {claim.id: VerdictChange(Status.QUARANTINED) for claim in claims}
-    save_verdicts(former.project_id, changes, now=now)
+def _contest(former: Fragment, claim: Claim, *, now: datetime.datetime) -> PendingConflict | None:
+    """Let a claim that was replaced wait again. Return a conflict with what stands against it; None without any."""
+    place = place_of(claim)
+    if not _evaluation(former, place, now=now).key_states[place].opponents(assertion_from(claim)):
+        return None
+    save_verdicts(former.project_id, {claim.id: VerdictChange(Status.QUARANTINED)}, now=now)
     Fragment.objects.within(former.project_id).filter(id=former.id).update(superseded_by=None)
+    Link.objects.within(former.project_id).filter(other=former.id, kind=LinkKind.SUPERSEDES).delete()
+    conflicts = ensure_conflicts(_evaluation(former, place, now=now), {place})[former.id]
+    return next((row for row in conflicts if row.newcomer_claim == claim.id), None)
+
+
+def _evaluation(former: Fragment, place: Place, *, now: datetime.datetime) -> Evaluation:
     evaluation = Evaluation(former.project_id, [former.namespace_id], claims=0, now=now)
-    places = {place_of(claim) for claim in claims}
-    evaluation.read(places, hold=True)
-    return [row for row in ensure_conflicts(evaluation, places)[former.id] if row.resolved_at is None]
+    evaluation.read({place}, hold=True)
+    return evaluation

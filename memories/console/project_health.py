@@ -20,10 +20,12 @@ from memories.console.charts import Chart, bars
 from memories.console.errors import Refusal, run_action
 from memories.console.explorer_query import place_asked
 from memories.console.snippets import get_curl
-from memories.console.undo_strip import offer_undo
+from memories.console.undo_strip import offer_undo, show_done
 from memories.models import Fragment
 from memories.models.enums import Verb
 from memories.project_health import ProjectHealth, Share, SilentSupersession, project_health
+
+SEVERAL = "It claims several things: each is a decision of its own, to be undone among those settled lately."
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +68,10 @@ def reinstate(request: Any, fragment_id: uuid.UUID) -> HttpResponse:
     if refusal or not decided:
         return _page(request, refusal=refusal)
     there = reverse("console:memory", args=[fragment_id])
-    offer_undo(request, "Stands again", reverse("console:review-reopen", args=[decided[0].id]), there=there)
+    if len(decided) > 1:
+        show_done(request, "Stands again", there=there, more=SEVERAL)
+    else:
+        offer_undo(request, "Stands again", reverse("console:review-reopen", args=[decided[0].id]), there=there)
     query = request.GET.urlencode()
     return HttpResponseRedirect(reverse("console:health") + (f"?{query}" if query else ""), status=303)
 

@@ -149,3 +149,26 @@ def test_what_cannot_be_taken_back_says_why(rita, lived):
 def test_who_only_reads_sees_no_undo_and_takes_nothing_back(vera, lived):
     assert "Let stand again" not in vera.get("/health/").content.decode()
     assert post(vera, f"/health/{lived[0].id}/reinstate/").status_code == 403
+
+
+def test_of_several_decisions_none_is_offered_alone(rita, alice, bob):
+    values = [ClaimDraft("lisbon", "budget", "$750"), ClaimDraft("porto", "budget", "$10")]
+    former = stored(alice.principal, "acme:main", "Lisbon $750, Porto $10.", source="document", claims=values)
+    for subject in ("lisbon", "porto"):
+        claim = ClaimDraft(subject, "budget", "$900")
+        stored(alice.principal, "acme:main", f"{subject} has $900.", source="user_explicit", claim=claim)
+    assert post(rita, f"/health/{former.id}/reinstate/").status_code == 303
+    assert rita.session["undo"]["url"] == ""
+    assert "each is a decision of its own" in words(rita.get("/health/"))
+    assert len(alice.client.get("/api/v1/rulings").json()["results"]) == 2
+
+
+def test_of_a_user_it_is_taken_back_too(rita, alice):
+    hers = alice.principal.of_user("mia")
+    former, _ = (
+        stored(hers, "acme:main", f"The budget is {v}.", source=s, claim=ClaimDraft("lisbon", "budget", v))
+        for v, s in (("$750", "document"), ("$900", "user_explicit"))
+    )
+    assert "Undo" in words(rita.get("/health/?namespace=acme:main&user=mia"))
+    assert post(rita, f"/health/{former.id}/reinstate/?namespace=acme:main&user=mia").status_code == 303
+    assert "Stands again." in words(rita.get("/health/?namespace=acme:main&user=mia"))

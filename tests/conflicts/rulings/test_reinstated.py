@@ -68,6 +68,30 @@ def test_each_claim_of_a_memory_stands_again(carol, store_claim, paper):
     assert {claim["status"] for claim in get(carol, f"fragments/{former['id']}")["claims"]} == {"active"}
 
 
+@pytest.fixture
+def of_two_claims(alice, store_claim):
+    """What Alice read out of a document and took back later, claim by claim."""
+    claims = [{"subject": "acme", "predicate": "contract value", "value": "$84,000"}, {**BESIDE, "value": "$10"}]
+    body = {"namespace": "acme:main", "content": "$84,000, and Lisbon $10.", "claims": claims}
+    answer = alice.client.post("/api/v1/fragments", body | {"provenance": {"source": "document"}}, format="json")
+    assert answer.status_code == 201, answer.json()
+    return answer.json(), store_claim("$48,000"), store_claim("$20", claim=BESIDE)
+
+
+def test_what_its_own_owner_took_back_stands_again_claim_by_claim(carol, of_two_claims):
+    former, *others = of_two_claims
+    assert len(reinstate(carol, former)["conflicts"]) == 2
+    assert {claim["status"] for claim in get(carol, f"fragments/{former['id']}")["claims"]} == {"active"}
+    assert [status(carol, row) for row in others] == ["superseded", "superseded"]
+
+
+def test_a_claim_that_nothing_stands_against_stays_as_it_is(alice, carol, of_two_claims):
+    former, _, other = of_two_claims
+    assert alice.client.post(f"/api/v1/fragments/{other['id']}/archive", {}, format="json").status_code == 200
+    assert len(reinstate(carol, former)["conflicts"]) == 1
+    assert [claim["status"] for claim in get(carol, f"fragments/{former['id']}")["claims"]] == ["active", "superseded"]
+
+
 def test_only_what_was_replaced_is_reinstated(carol, replaced):
     assert reinstate(carol, replaced["standing"], code=409)["code"] == "not_applicable"
     assert reinstate(carol, {"id": uuid.uuid4()}, code=404)["code"] == "not_found"
