@@ -18,13 +18,13 @@ class MemoriesConfig(AppConfig):
 
     def ready(self) -> None:
         """Let OpenAPI know our extensions, failpoints be checked, readings be told, statements name their request."""
+        from django.db.backends.signals import connection_created
         from prometheus_client import REGISTRY
 
-        from memories import (
-            failpoints,  # noqa: F401  # registers its check
-            statement_comments,  # noqa: F401  # hears of new connections
-        )
+        from memories import failpoints  # noqa: F401  # registers its check
         from memories.api import openapi  # noqa: F401
         from memories.readings import Readings
+        from memories.statement_comments import comment_statements
 
+        connection_created.connect(comment_statements)
         REGISTRY.register(Readings())

@@ -4,16 +4,13 @@ import re
 from typing import Any
 
 import structlog
-from django.db.backends.signals import connection_created
-from django.dispatch import receiver
 
 # What a caller, or a proxy in front, may call a request; anything else could end the comment.
 PLAIN = re.compile(r"[0-9A-Za-z_-]{1,64}")
 
 
-@receiver(connection_created)
 def comment_statements(connection: Any, **_: Any) -> None:
-    """Let a connection's statements carry the id of the request, where there is one."""
+    """Let a new connection name the request in its statements, where there is one: hears `connection_created`."""
     if commented not in connection.execute_wrappers:
         connection.execute_wrappers.append(commented)
 

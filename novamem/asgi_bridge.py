@@ -16,8 +16,8 @@ from django.db import close_old_connections
 from django.http import FileResponse, HttpResponseBase
 from django.urls import set_script_prefix
 
-from novamem.lanes import Overloaded, RequestLanes
 from novamem.request_limits import Bounded, RequestRefused
+from novamem.request_queues import Overloaded, RequestQueues
 
 HEALTH = ("/healthz", "/health")
 
@@ -30,7 +30,7 @@ class Pages(Bounded):
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="pages")
         # What needs no database does not queue behind those who wait for it.
         self._light = ThreadPoolExecutor(2, thread_name_prefix="light")
-        self._lanes = RequestLanes()
+        self._queues = RequestQueues()
 
     def load_middleware(self, is_async: bool = False) -> None:
         """The middleware in its synchronous form."""
@@ -38,10 +38,10 @@ class Pages(Bounded):
 
     async def handle(self, scope: Any, receive: Any, send: Any) -> None:
         """One request. Raise RequestRefused."""
-        lane = self._lanes.of(scope["method"], scope["path"])
+        queue = self._queues.of(scope["method"], scope["path"])
         try:
-            if lane:
-                lane.refuse_late()
+            if queue:
+                queue.refuse_late()
             body = await self.read_body(receive)
         except Overloaded as error:
             raise RequestRefused(503, "overloaded", str(error), retry_after=error.retry_after) from error
@@ -49,7 +49,7 @@ class Pages(Bounded):
             return
         light = scope["path"] in HEALTH or scope["path"].startswith(settings.STATIC_URL)
         threads = self._light if light else self._threads
-        async with lane.place() if lane else nullcontext():
+        async with queue.place() if queue else nullcontext():
             response = await _in_thread(threads, self._answer, scope, body)
         if not response.streaming:
             await self.send_response(response, send)

@@ -42,7 +42,7 @@ class Channel(pgmq.Channel):  # type: ignore[misc]
         self.connection._register_notify_queue(queue_name or self._queue_name(queue))
 
 
-class Bell(pgmq._NotifyWaiter):  # type: ignore[misc]
+class NotificationWaiter(pgmq._NotifyWaiter):  # type: ignore[misc]
     """Waits for a notification at its socket: psycopg would look ten times a second."""
 
     def wait(self, timeout: float | None) -> bool:
@@ -66,7 +66,7 @@ class Transport(pgmq.Transport):  # type: ignore[misc]
     """The transport that `pgmq://` without a host stands for."""
 
     Channel = Channel
-    _notify_waiter: Bell | None
+    _notify_waiter: NotificationWaiter | None
 
     def _create_pgmq_client(self) -> PGMQueue:
         options = self.client.transport_options
@@ -74,9 +74,9 @@ class Transport(pgmq.Transport):  # type: ignore[misc]
         pool = ConnectionPool(info, min_size=1, max_size=most, timeout=5, open=True)
         return PGMQueue(conn_string=info, pool=pool, vt=options["visibility_timeout"], init_extension=False)
 
-    def _get_notify_waiter(self) -> Bell:
+    def _get_notify_waiter(self) -> NotificationWaiter:
         if self._notify_waiter is None:
-            self._notify_waiter = Bell(self._get_pgmq_client().config.dsn)
+            self._notify_waiter = NotificationWaiter(self._get_pgmq_client().config.dsn)
         return self._notify_waiter
 
     def close_connection(self, connection: Any) -> None:

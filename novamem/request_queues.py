@@ -1,4 +1,4 @@
-"""Lanes: a web process works on a few API requests at a time; who would wait too long hears so (decision 0130)."""
+"""Request queues: admission control of the API. Who would wait too long is refused at once (decision 0130)."""
 
 import asyncio
 import math
@@ -12,9 +12,11 @@ from prometheus_client import Counter
 API = "/api/"
 # POST asks a question there.
 QUESTIONS = ("/api/v1/search", "/api/v1/search/batch", "/api/v1/context")
-WIDTH = 4  # requests of a lane at a time: more would only share the same processors
+WIDTH = 4  # requests of a queue at a time: more would only share the same processors
 FIRST, SHARE = 0.05, 0.1  # seconds that a request is taken to last at first; what each one adds to the mean
-REFUSED = Counter("novamem_requests_refused", "API requests refused because they would have waited too long.", ["lane"])
+REFUSED = Counter(
+    "novamem_requests_refused", "API requests refused because they would have waited too long.", ["queue"]
+)
 
 
 class Overloaded(Exception):
@@ -25,8 +27,8 @@ class Overloaded(Exception):
         self.retry_after = retry_after
 
 
-class RequestLane:
-    """Lets WIDTH requests through at a time, in the order in which they came."""
+class RequestQueue:
+    """Lets WIDTH requests through at a time, first come, first served."""
 
     def __init__(self, name: str) -> None:
         self._name, self._places = name, asyncio.Semaphore(WIDTH)
@@ -58,14 +60,14 @@ class RequestLane:
             self._inside -= 1
 
 
-class RequestLanes:
+class RequestQueues:
     """One for reads and one for writes: neither waits for the other. Pages of people wait in none."""
 
     def __init__(self) -> None:
-        self._reads, self._writes = RequestLane("reads"), RequestLane("writes")
+        self._reads, self._writes = RequestQueue("reads"), RequestQueue("writes")
 
-    def of(self, method: str, path: str) -> RequestLane | None:
-        """Return the lane of a request."""
+    def of(self, method: str, path: str) -> RequestQueue | None:
+        """Return the queue of a request."""
         if not path.startswith(API):
             return None
         return self._reads if method in ("GET", "HEAD", "OPTIONS") or path in QUESTIONS else self._writes

@@ -1,4 +1,4 @@
-"""Lanes: who would wait too long hears so at once, reads and writes wait apart, people and probes not at all."""
+"""Request queues: who would wait too long is refused, reads and writes wait apart, people and probes not at all."""
 
 import asyncio
 import threading
@@ -7,14 +7,14 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx2
 import pytest
 
-from novamem import lanes
-from novamem.lanes import WIDTH, Overloaded, RequestLane, RequestLanes
+from novamem import request_queues
+from novamem.request_queues import WIDTH, Overloaded, RequestQueue, RequestQueues
 from tests.conftest import web_server
 
 
-async def occupied(lane: RequestLane, *, requests: int, until: asyncio.Event) -> list[asyncio.Task[None]]:
+async def occupied(queue: RequestQueue, *, requests: int, until: asyncio.Event) -> list[asyncio.Task[None]]:
     async def stay() -> None:
-        async with lane.place():
+        async with queue.place():
             await until.wait()
 
     tasks = [asyncio.create_task(stay()) for _ in range(requests)]
@@ -28,32 +28,32 @@ def busy(settings):
 
 
 def test_who_would_wait_too_long_is_refused_and_told_when_to_come_again(busy, monkeypatch):
-    monkeypatch.setattr(lanes, "FIRST", 2.0)
+    monkeypatch.setattr(request_queues, "FIRST", 2.0)
 
     async def ask():
-        lane, end = RequestLane("reads"), asyncio.Event()
-        tasks = await occupied(lane, requests=WIDTH + 1, until=end)
-        lane.refuse_late()  # a second for one that waits, and one more place
-        tasks += await occupied(lane, requests=1, until=end)
+        queue, end = RequestQueue("reads"), asyncio.Event()
+        tasks = await occupied(queue, requests=WIDTH + 1, until=end)
+        queue.refuse_late()  # a second for one that waits, and one more place
+        tasks += await occupied(queue, requests=1, until=end)
         with pytest.raises(Overloaded, match="come again in 2 s") as refused:
-            lane.refuse_late()
+            queue.refuse_late()
         assert refused.value.retry_after == 2
         end.set()
         await asyncio.gather(*tasks)
-        assert lane.wait == 0
-        lane.refuse_late()
+        assert queue.wait == 0
+        queue.refuse_late()
 
     asyncio.run(ask())
 
 
 def test_without_a_limit_all_wait(settings, monkeypatch):
     settings.MAX_QUEUE_SECONDS = 0
-    monkeypatch.setattr(lanes, "FIRST", 100.0)
+    monkeypatch.setattr(request_queues, "FIRST", 100.0)
 
     async def ask():
-        lane, end = RequestLane("reads"), asyncio.Event()
-        tasks = await occupied(lane, requests=10 * WIDTH, until=end)
-        lane.refuse_late()
+        queue, end = RequestQueue("reads"), asyncio.Event()
+        tasks = await occupied(queue, requests=10 * WIDTH, until=end)
+        queue.refuse_late()
         end.set()
         await asyncio.gather(*tasks)
 
@@ -62,10 +62,10 @@ def test_without_a_limit_all_wait(settings, monkeypatch):
 
 def test_a_lane_lets_a_few_through_in_their_order_also_behind_who_failed_or_left():
     async def ask():
-        lane, end, passed = RequestLane("writes"), asyncio.Event(), []
+        queue, end, passed = RequestQueue("writes"), asyncio.Event(), []
 
         async def take(number):
-            async with lane.place():
+            async with queue.place():
                 passed.append(number)
                 await end.wait()
                 raise RuntimeError(number)
@@ -79,13 +79,13 @@ def test_a_lane_lets_a_few_through_in_their_order_also_behind_who_failed_or_left
         end.set()
         await asyncio.gather(*tasks, return_exceptions=True)
         assert passed == [*range(WIDTH), WIDTH + 1, WIDTH + 2]
-        assert lane.wait == 0
+        assert queue.wait == 0
 
     asyncio.run(ask())
 
 
 @pytest.mark.parametrize(
-    ("method", "path", "lane"),
+    ("method", "path", "queue"),
     [
         ("GET", "/api/v1/fragments", "reads"),
         ("POST", "/api/v1/search", "reads"),
@@ -98,9 +98,9 @@ def test_a_lane_lets_a_few_through_in_their_order_also_behind_who_failed_or_left
         ("GET", "/memories/", None),
     ],
 )
-def test_reads_and_writes_wait_apart_people_and_probes_nowhere(method, path, lane):
-    found = RequestLanes().of(method, path)
-    assert (found._name if found else None) == lane
+def test_reads_and_writes_wait_apart_people_and_probes_nowhere(method, path, queue):
+    found = RequestQueues().of(method, path)
+    assert (found._name if found else None) == queue
 
 
 @pytest.mark.long
