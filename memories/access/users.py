@@ -10,6 +10,7 @@ from django.db.models import Count, Max, Q
 from memories import access
 from memories.access import NotFound, Principal
 from memories.models import Fragment, Namespace, Tombstone
+from memories.models.answer_rows import load_answer_rows
 from memories.models.enums import Verb
 from memories.models.namespace import user_of
 from memories.models.sql import fetch
@@ -142,12 +143,14 @@ def load_user_data(principal: Principal, user: str, namespace: str | None) -> Ke
     principal.require(Verb.READ)
     with access.enter(principal.of_everybody(), why="export user"):
         scopes = scopes_of(principal, user, namespace)
-        rows = Fragment.objects.within(principal.project_id).for_answers().filter(namespace__in=scopes)
+        rows = Fragment.objects.within(principal.project_id).filter(namespace__in=scopes).order_by("created_at", "id")
         tombstones = (
             Tombstone.objects.within(principal.project_id).filter(namespace__in=scopes).select_related("namespace")
         )
         names = [row.root_name for row in scopes]
-        return Kept(user, names, list(rows.order_by("created_at", "id")), list(tombstones.order_by("evicted_at", "id")))
+        return Kept(
+            user, names, load_answer_rows(principal.project_id, rows), list(tombstones.order_by("evicted_at", "id"))
+        )
 
 
 def _roots(principal: Principal, namespace: str | None) -> list[Namespace]:

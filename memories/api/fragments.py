@@ -19,6 +19,7 @@ from memories.erasure import forget, sees_backups
 from memories.ingest import prepare, store, store_each
 from memories.ingest.updates import revise
 from memories.models import KEY_LIMIT, Embedding, Fragment, Revision
+from memories.models.answer_rows import load_answer_rows
 from memories.models.enums import FragmentType, SourceType, Status, Tier
 from memories.providers import active_model
 from memories.rest.answers import FragmentAnswer, StoredAnswer, answers
@@ -111,7 +112,7 @@ class StoreView(APIView):
             rows = _matching(principal, query)
             if query["count"]:
                 return Response({"count": rows.count()})
-            return Response(_page(request, rows, query))
+            return Response(_page(request, principal, rows, query))
 
     @extend_schema(
         operation_id="fragments_store",
@@ -141,18 +142,22 @@ class StoreView(APIView):
         )
 
 
-def _page(request: Request, rows: QuerySet[Any], query: dict[str, Any]) -> dict[str, Any]:
+def _page(request: Request, principal: Principal, rows: QuerySet[Any], query: dict[str, Any]) -> dict[str, Any]:
+    def shown(page: list[Any]) -> list[dict[str, Any]]:
+        full = load_answer_rows(principal.project_id, [row.id for row in page])
+        return answers(full, now=timezone.now())
+
     return paged(
         request,
-        rows,
-        lambda page: answers(page, now=timezone.now()),
+        rows.only("id", "project_id", "created_at"),
+        shown,
         limit=query["limit"],
         cursor=query.get("cursor"),
     )
 
 
 def _matching(principal: Principal, query: dict[str, Any]) -> QuerySet[Any]:
-    rows = Fragment.objects.within(principal.project_id).for_answers()
+    rows = Fragment.objects.within(principal.project_id)
     if "ids" in query:
         return rows.filter(namespace__in=access.readable_scopes(principal), id__in=_uuids(query["ids"])).newest_first()
     if "namespace" in query:

@@ -87,7 +87,7 @@ def _requested_namespaces(principal: Principal, query: dict[str, Any]) -> list[N
 def _complete_episode(principal: Principal, episode_id: uuid.UUID) -> dict[str, Any]:
     now = timezone.now()
     row = graph.episode(principal, episode_id, now=now)
-    answer = list(graph.members(row, now=now))
+    answer = graph.members(row, now=now)
     return {
         **EpisodeAnswer(row).data,
         "summary": graph.summary_of(answer),

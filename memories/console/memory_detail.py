@@ -17,6 +17,7 @@ from memories.access import NotFound, Principal
 from memories.console.presenters import Trust, trust_in_parts
 from memories.console.review_items import names_of
 from memories.models import ApiKey, Claim, Fragment, Owner, Receipt, Revision
+from memories.models.answer_rows import load_answer_rows
 from memories.models.history import actor_of
 
 LAST, SHOWN = 5_000, 50  # receipts that are looked through, and retrievals that are shown
@@ -110,7 +111,7 @@ class Detail:
 def read(principal: Principal, fragment_id: uuid.UUID, *, tab: str = "", now: datetime.datetime) -> Detail:
     """Return the memory with what one tab shows. Raise NotFound: unknown and foreign look the same."""
     with access.enter(principal, why="console"):
-        row = Fragment.objects.within(principal.project_id).for_answers().filter(id=fragment_id).first()
+        row = next(iter(load_answer_rows(principal.project_id, [fragment_id])), None)
         if row is None or not principal.covers_reading(row.namespace.name):
             raise NotFound("fragment")
         owner = Owner.objects.within(principal.project_id).filter(id=row.owner_id).first() if row.owner_id else None

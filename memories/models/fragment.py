@@ -9,7 +9,6 @@ from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import connection, models
 from django.db.models import lookups
-from django.db.models.expressions import RawSQL
 from django.db.models.functions import Length
 from django.utils import timezone
 
@@ -53,69 +52,12 @@ EVENT_FIELDS = [
 ]
 
 
-# What an answer shows of other tables' rows, many to one fragment.
-BESIDE = {
-    # A similar link joins active fragments only; until upkeep has taken it away it is not shown.
-    "linked": """SELECT coalesce(jsonb_agg(jsonb_build_array(l.other_id, l.kind, l.similarity)
-            ORDER BY l.kind, l.similarity DESC, l.other_id), '[]')
-        FROM memories_link l
-        WHERE l.project_id = memories_fragment.project_id AND l.fragment_id = memories_fragment.id
-            AND (l.kind <> 'similar' OR memories_fragment.status = 'active' AND EXISTS (
-                SELECT FROM memories_fragment o
-                WHERE o.project_id = l.project_id AND o.id = l.other_id AND o.status = 'active'))""",
-    "replaced": """SELECT coalesce(jsonb_agg(o.id ORDER BY o.id), '[]') FROM memories_fragment o
-        WHERE o.project_id = memories_fragment.project_id AND o.superseded_by_id = memories_fragment.id""",
-    "waiting_for": """SELECT coalesce(jsonb_agg(p.model_id), '[]') FROM memories_pendingembedding p
-        WHERE p.project_id = memories_fragment.project_id AND p.fragment_id = memories_fragment.id""",
-    # The user's words stand against what a person ruled, until somebody decides: each side says so.
-    "contested": """SELECT coalesce(jsonb_agg(jsonb_build_array(x.id, x.part) ORDER BY x.id), '[]') FROM (
-            SELECT p.existing_id AS id, 'user' AS part FROM conflicts_pendingconflict p
-            WHERE p.project_id = memories_fragment.project_id AND p.newcomer_id = memories_fragment.id
-                AND p.resolved_at IS NULL AND p.existing_id IS NOT NULL AND (
-                    p.kind = 'text' AND memories_fragment.status IN ('active', 'disputed')
-                    OR p.kind = 'claim' AND EXISTS (SELECT FROM memories_claim c WHERE c.project_id = p.project_id
-                        AND c.id = p.newcomer_claim AND c.status IN ('active', 'disputed')))
-            UNION ALL SELECT p.newcomer_id, 'ruling' FROM conflicts_pendingconflict p
-            WHERE p.project_id = memories_fragment.project_id AND p.existing_id = memories_fragment.id
-                AND p.resolved_at IS NULL AND (
-                    p.kind = 'text' AND EXISTS (SELECT FROM memories_fragment n WHERE n.project_id = p.project_id
-                        AND n.id = p.newcomer_id AND n.status IN ('active', 'disputed'))
-                    OR p.kind = 'claim' AND EXISTS (SELECT FROM memories_claim n WHERE n.project_id = p.project_id
-                        AND n.id = p.newcomer_claim AND n.status IN ('active', 'disputed')))) AS x""",
-    "further": """SELECT coalesce(jsonb_agg(to_jsonb(c)
-            - '{subject_digest,predicate_digest,key_digest,value_digest,validity}'::text[]
-            ORDER BY c.position), '[]')
-        FROM memories_claim c WHERE c.project_id = memories_fragment.project_id
-            AND c.fragment_id = memories_fragment.id AND c.position > 0""",
-    # What a memory that stands says and nobody believes by now; not what another only says on more authority.
-    "doubted": """SELECT coalesce(jsonb_agg(jsonb_build_array(c.status, CASE WHEN c.span_start IS NULL
-                THEN concat_ws(' ', c.subject, c.predicate, c.value)
-                ELSE substr(memories_fragment.content, c.span_start + 1, c.span_end - c.span_start) END)
-            ORDER BY c.position), '[]') FROM memories_claim c
-        WHERE c.project_id = memories_fragment.project_id AND c.fragment_id = memories_fragment.id AND c.verdict <> ''
-            AND memories_fragment.status IN ('active', 'disputed') AND NOT EXISTS (SELECT FROM memories_claim w
-                WHERE w.project_id = c.project_id AND w.fragment_id = c.superseded_by_id
-                    AND w.status IN ('active', 'disputed')
-                    AND (w.key_digest, w.value_digest) = (c.key_digest, c.value_digest))""",
-}
-
-
 class FragmentQuerySet(TenantQuerySet):
     """Named questions about many fragments."""
 
     def in_namespaces(self, namespaces: list[Any]) -> Self:
         """Return those of the given namespaces (rows or ids)."""
         return self.filter(namespace__in=namespaces)
-
-    def for_answers(self) -> Self:
-        """With everything an answer shows, in one query.
-
-        `linked` is [[id of the other, kind, similarity]], `replaced` the ids of what it supersedes, `waiting_for` the
-        ids of the models that have not embedded it yet, `contested` [[id of the other, this one's part]], `further` the
-        claims behind the first, `doubted` [[status, words]] of those that do not stand while it does.
-        """
-        beside = {name: RawSQL(f"({statement})", [], models.JSONField()) for name, statement in BESIDE.items()}
-        return self.select_related("project", "namespace", "access", "claim").annotate(**beside)
 
     def newest_first(self) -> Self:
         """In the order of lists and cursors."""

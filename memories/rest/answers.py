@@ -252,16 +252,16 @@ class FragmentAnswer(Shown):
         return Outcome(row.outcome) if row.outcome else None
 
     @extend_schema_field(ClaimAnswer(allow_null=True))
-    def get_claim(self, row: Fragment) -> Any:
+    def get_claim(self, row: Any) -> Any:
         """The first claim that is as the fragment, or None."""
-        claims = _claims(row)
+        claims: list[Claim] = row.claims_made
         claim = next((claim for claim in claims if not claim.verdict), next(iter(claims), None))
         return _told(claim) if claim else None
 
     @extend_schema_field(ClaimAnswer(many=True))
     def get_claims(self, row: Any) -> Any:
         """All claims, in the order of the text."""
-        return [_told(claim) for claim in _claims(row)]
+        return [_told(claim) for claim in row.claims_made]
 
     def get_relevance_score(self, row: Fragment) -> float:
         """Relevance now, decayed."""
@@ -306,11 +306,6 @@ class FragmentAnswer(Shown):
 
 
 _told = ClaimAnswer().to_representation  # one at rest, for the reason told below
-
-
-def _claims(row: Any) -> list[Claim]:
-    first = getattr(row, "claim", None)
-    return [*([first] if first else []), *map(Claim.read, row.further)]
 
 
 class PendingConflictAnswer(serializers.Serializer[Any]):

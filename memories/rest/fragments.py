@@ -11,6 +11,7 @@ from drf_spectacular.utils import OpenApiParameter
 from conflicts.public import Admission
 from memories.access import NotFound, Principal
 from memories.models import Fragment, Project
+from memories.models.answer_rows import load_answer_rows
 from memories.models.sql import fetch
 from memories.providers import active_model
 from memories.rest.answers import answers, stored
@@ -21,8 +22,7 @@ IDEMPOTENCY = OpenApiParameter(
 
 
 def _rows(principal: Principal, ids: list[uuid.UUID]) -> dict[uuid.UUID, Fragment]:
-    rows = Fragment.objects.within(principal.project_id).for_answers().filter(id__in=ids)
-    return {row.id: row for row in rows}
+    return {row.id: row for row in load_answer_rows(principal.project_id, ids)}
 
 
 def _load(principal: Principal, ids: list[uuid.UUID]) -> dict[uuid.UUID, Fragment]:
@@ -86,7 +86,7 @@ UNCLAIMED = """SELECT f.id, EXISTS (SELECT FROM memories_pendingembedding p
 def _as_stored(fragment: Any, project: Project | None = None, waiting_for: Sequence[str] = ()) -> Fragment:
     """Return what was stored as it was made: somebody may have forgotten it since."""
     fragment.linked, fragment.replaced, fragment.waiting_for, fragment.contested = [], [], waiting_for, []
-    fragment.further, fragment.doubted = [], []
+    fragment.claims_made, fragment.doubted = [], []
     if project is not None:
         fragment.project = project
         fragment._state.fields_cache |= {"access": None, "claim": None}

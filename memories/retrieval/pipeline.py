@@ -15,7 +15,8 @@ from prometheus_client import Histogram
 from conflicts.free_text import ClaimsAtHand, keys_sought
 from memories import access, usage_counters
 from memories.access import Principal
-from memories.models import EmbeddingModel, Fragment, vector_text
+from memories.models import EmbeddingModel, vector_text
+from memories.models.answer_rows import load_answer_rows
 from memories.models.enums import Status
 from memories.providers import RerankingFailed, active_model, current_reranker, embed_queries, model_named
 from memories.retrieval import ranking
@@ -389,9 +390,9 @@ def _loaded(
     principal: Principal, question: Question, ranked: list[tuple[RankedSeat, dict[str, float]]], trail: Trail
 ) -> list[Hit]:
     """Return what was forgotten or changed its status since it was found is no answer any more."""
-    rows = Fragment.objects.within(principal.project_id).for_answers()
     ids = [seat.candidate.id for seat, _ in ranked]
-    full = {row.id: row for row in rows.filter(id__in=ids) if row.status in question.filters.statuses}
+    rows = load_answer_rows(principal.project_id, ids) if ids else []
+    full = {row.id: row for row in rows if row.status in question.filters.statuses}
     trail.stop_all(set(ids) - set(full), Stage.GONE)
     return [
         Hit(full[seat.candidate.id], seat.score, signals, seat.contradicts, seat.reserved, seat.on_record)

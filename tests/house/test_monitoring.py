@@ -12,7 +12,7 @@ from prometheus_client import REGISTRY
 
 from memories import readings
 from memories.proxy import metrics
-from novamem import env
+from novamem import env, request_queues
 
 MONITORING = env.ROOT / "script" / "deploy" / "monitoring"
 RULES = yaml.safe_load((MONITORING / "alerts.yaml").read_text())
@@ -27,7 +27,7 @@ OF_PROMETHEUS = {"up"}
 @pytest.fixture(scope="module")
 def known():
     """Every name under which /metrics may tell a sample."""
-    assert metrics  # whose counters are made when it is imported
+    assert metrics and request_queues  # whose counters are made when they are imported
     Metrics.get_instance()  # Django's are made with the first request
     found = set(REGISTRY._names_to_collectors)
     return found | {f"novamem_{name}{'_total' if name in readings.COUNTERS else ''}" for name in readings.NAMES}

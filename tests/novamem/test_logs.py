@@ -87,8 +87,8 @@ def test_a_request_is_one_line_and_its_answer_says_the_id(client, db, settings, 
     settings.SLOW_REQUEST_MS = 0  # a process's first request loads all addresses
     answer = client.get("/healthz")
     its_own = [line for line in lines if line.get("request_id") == answer["X-Request-ID"]]
-    (line,) = [line for line in its_own if line["log_level"] != "debug"]
-    assert (line["event"], line["request"], line["code"]) == ("request_finished", "GET /healthz", 200)
+    told = [(line["event"], line.get("request"), line.get("code")) for line in its_own if line["log_level"] != "debug"]
+    assert told == [("request_finished", "GET /healthz", 200)]
 
 
 @pytest.mark.parametrize(

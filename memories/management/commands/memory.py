@@ -22,6 +22,7 @@ from memories import access, erasure, ingest
 from memories.access import Principal, keys
 from memories.management.operation_commands import OfUser, scope_named
 from memories.models import CONTENT_LIMIT, Fragment, Namespace, Project
+from memories.models.answer_rows import load_answer_rows
 from memories.models.enums import FragmentType, SourceClass, Status
 from memories.rest.answers import answers
 from memories.rest.fragments import answer_of, stored_answers
@@ -66,11 +67,11 @@ class Command(TyperCommand):
         found = []
         for project in _projects(namespace):
             with access.enter(access.system_principal(project), why="list"):
-                rows = Fragment.objects.within(project.id).for_answers()
+                rows = Fragment.objects.within(project.id)
                 rows = rows.filter(**{name: value for name, value in conditions.items() if value})
                 if scope:
                     rows = rows.filter(namespace__in=Namespace.objects.within(project.id).named([scope]))
-                found += answers([*rows.newest_first()[:limit]], now=timezone.now())
+                found += answers(load_answer_rows(project.id, rows.newest_first()[:limit]), now=timezone.now())
         found.sort(key=lambda row: row["created_at"], reverse=True)
         self._print_rows(found[:limit], as_json)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from memories.access import Principal
 from memories.models import Claim, Fragment, Link
+from memories.models.answer_rows import load_answer_rows
 from memories.models.enums import Status
 from memories.retrieval.pipeline import freshness_bound
 from memories.retrieval.questions import Hit, Question
@@ -32,7 +33,8 @@ def linked_memories(
         .filter(namespace__in=places.scope_ids())
         .filter(question.filters.conditions(), id__in=values, status__in=question.filters.statuses)
     )
-    found = {row.id: row for row in rows.for_answers() if _fresh(row, question, places, now)}
+    linked = load_answer_rows(principal.project_id, rows)
+    found = {row.id: row for row in linked if _fresh(row, question, places, now)}
     for fragment_id in _out_of_reach(list(found), question, principal.project_id, now):
         del found[fragment_id]
     for fragment_id in question.spoken.among(found, project_id=principal.project_id):

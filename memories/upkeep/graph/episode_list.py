@@ -14,6 +14,7 @@ from memories import access
 from memories.access import NotFound, Principal
 from memories.language.extracts import extract, most_telling
 from memories.models import NAME_LIMIT, Claim, Episode, EpisodeMember, Fragment, Namespace
+from memories.models.answer_rows import load_answer_rows
 from memories.models.enums import Status
 from memories.models.fragment import FragmentQuerySet
 
@@ -81,17 +82,17 @@ def episode(principal: Principal, episode_id: uuid.UUID, *, now: datetime.dateti
     return found
 
 
-def members(row: Episode, *, now: datetime.datetime, most: int = MOST_READ) -> FragmentQuerySet:
-    """Its fragments for answers, in the order in which they were said, or in which somebody put them."""
-    visible = shown(row.project_id, now=now).for_answers()
+def members(row: Episode, *, now: datetime.datetime, most: int = MOST_READ) -> list[Any]:
+    """Return its fragments for answers, in the order in which they were said, or in which somebody put them."""
+    visible = shown(row.project_id, now=now)
     if row.conversation_id:
         fragments = visible.filter(namespace=row.namespace_id, conversation_id=row.conversation_id)
-        return fragments.order_by(F("sequence").asc(nulls_last=True), HAPPENED, "id")[:most]
+        said = fragments.order_by(F("sequence").asc(nulls_last=True), HAPPENED, "id")[:most]
+        return load_answer_rows(row.project_id, said)
     memberships = EpisodeMember.objects.within(row.project_id).filter(episode=row.id)
     position = memberships.filter(fragment=OuterRef("id")).values("position")
     picked = visible.filter(id__in=memberships.values("fragment_id")).annotate(position=Subquery(position))
-    put: FragmentQuerySet = picked.order_by("position")[:most]
-    return put
+    return load_answer_rows(row.project_id, picked.order_by("position")[:most])
 
 
 def title_of(row: Any) -> str:

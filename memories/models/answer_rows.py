@@ -1,0 +1,94 @@
+"""Answer rows: fragments with everything that an answer shows, by one statement whose plan the database keeps."""
+
+import json
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from django.core.exceptions import EmptyResultSet
+from django.db import connection
+from django.db.models import Model, QuerySet
+
+from memories.models.claim import Claim
+from memories.models.fragment import Access, Fragment
+from memories.models.namespace import Namespace
+from memories.models.project import Project
+from memories.models.sql import fetch
+
+BESIDE = ("linked", "replaced", "waiting_for", "contested", "doubted")
+
+
+@dataclass(frozen=True, slots=True)
+class ModelColumns:
+    """Where a model's columns stand in a row, and how they are read."""
+
+    model: type[Model]
+    begin: int
+    end: int
+    readers: Sequence[tuple[int, Callable[..., Any]]]
+
+    @classmethod
+    def of(cls, model: type[Model], begin: int) -> "ModelColumns":
+        """Return a model's columns from a place on."""
+        fields = model._meta.concrete_fields
+        readers = [(n, read) for n, field in enumerate(fields) for read in field.get_db_converters(connection)]
+        return cls(model, begin, begin + len(fields), readers)
+
+    def instance(self, row: Sequence[Any]) -> Any:
+        """Return what the row says, as the ORM would."""
+        values = list(row[self.begin : self.end])
+        for place, read in self.readers:
+            values[place] = read(values[place], None, connection)
+        return self.model.from_db(connection.alias, [], values)
+
+
+@cache
+def _statement() -> tuple[str, list[ModelColumns]]:
+    """Return the columns of each model in the order of its fields, whatever a newer schema has besides."""
+    columns, models = list[str](), list[ModelColumns]()
+    for name, model in {"fragment": Fragment, "project": Project, "namespace": Namespace, "access": Access}.items():
+        models.append(ModelColumns.of(model, len(columns)))
+        columns += [f'(r.{name})."{field.column}"' for field in model._meta.concrete_fields]
+    return ", ".join([*columns, "r.claims", *(f"r.{name}" for name in BESIDE)]), models
+
+
+def load_answer_rows(project_id: uuid.UUID, fragments: Sequence[uuid.UUID] | QuerySet[Any]) -> list[Any]:
+    """Return the fragments of these ids, or of a query, that are there, in the same order.
+
+    Each has `claims_made`, its claims in the order of the text, and what `nova_answer_rows` says that stands beside it.
+    """
+    values: tuple[Any, ...]
+    if isinstance(fragments, QuerySet):
+        try:
+            statement, values = fragments.values("id").query.sql_with_params()
+        except EmptyResultSet:
+            return []
+        ids = f"ARRAY({statement})"
+    else:
+        # As text: adapting each id takes longer than reading it.
+        ids, values = "%s::uuid[]", (f"{{{','.join(map(str, fragments))}}}",)
+    columns, models = _statement()
+    rows = fetch(f"SELECT {columns} FROM nova_answer_rows(%s, {ids}) AS r", [project_id, *values])
+    shared: dict[uuid.UUID, Any] = {}
+    return [_made(row, models, shared) for row in rows]
+
+
+def _made(row: Sequence[Any], models: Sequence[ModelColumns], shared: dict[uuid.UUID, Any]) -> Any:
+    """Return a fragment; what several belong to is made once."""
+    fragments, projects, namespaces, accesses = models
+    fragment = fragments.instance(row)
+    related = fragment._state.fields_cache
+    for name, columns in (("project", projects), ("namespace", namespaces)):
+        which = row[columns.begin]
+        if which not in shared:
+            shared[which] = columns.instance(row)
+        related[name] = shared[which]
+    related["access"] = accesses.instance(row) if row[accesses.begin] else None
+    claims, *beside = map(json.loads, row[accesses.end :])
+    fragment.claims_made = [Claim.read(claim) for claim in claims]
+    related["claim"] = next((claim for claim in fragment.claims_made if claim.position == 0), None)
+    for name, value in zip(BESIDE, beside, strict=True):
+        setattr(fragment, name, value)
+    return fragment
