@@ -18,7 +18,7 @@ from memories.extraction import NOTHING, Reading, read_text
 from memories.ingest.drafts import Draft
 from memories.ingest.embedding_queue import queue_reading
 from memories.ingest.external_keys import enter
-from memories.ingest.updates import require_may_keep, with_procedure
+from memories.ingest.updates import require_may_keep, with_instruction, with_procedure
 from memories.language import Routing, route
 from memories.models import EmbeddingModel, Fragment, Namespace
 from memories.models.enums import FragmentType, SourceClass, SourceType
@@ -177,6 +177,8 @@ def _fragment(
     kind = draft.type or default_type(draft.source_type, routing)
     if draft.is_pinned or draft.is_anchor:
         require_may_keep(principal)
+    provenance = _provenance(principal, draft, ancestors)
+    extra = with_procedure(kind, draft.content, draft.extra)
     return Fragment(
         project_id=principal.project_id,
         namespace=namespace,
@@ -205,8 +207,8 @@ def _fragment(
         created_at=now,
         updated_at=now,
         event_at=draft.event_at,
-        extra=with_procedure(kind, draft.content, draft.extra),
-        **_provenance(principal, draft, ancestors),
+        extra=with_instruction(draft.content, extra, source=provenance["source"]),
+        **provenance,
     )
 
 

@@ -14,8 +14,9 @@ from conflicts.votes import is_disputed
 from memories import access
 from memories.access import NotFound, NotPermitted, Principal
 from memories.errors import NovaError, StaleRevision
-from memories.extraction import certain_claims
+from memories.extraction import FROM_THE_USER, certain_claims
 from memories.language import route
+from memories.language.instructions import gives_instruction, is_instruction
 from memories.language.procedures import read_procedure
 from memories.models import (
     Archive,
@@ -24,7 +25,7 @@ from memories.models import (
     Fragment,
     Revision,
 )
-from memories.models.enums import MATERIAL, Compression, FragmentType, SourceClass, Status, Verb
+from memories.models.enums import INSTRUCTION, MATERIAL, Compression, FragmentType, SourceClass, Status, Verb
 from memories.models.fragment import PROCEDURE, procedure_of, wording_of
 from memories.providers import active_model, embed
 
@@ -96,7 +97,7 @@ def revise(
         row = fragment_for_change(principal, fragment_id)
         if revision is not None and revision != row.revision:
             raise StaleRevision("fragment", current=row.revision)
-        fields = {**_steps_anew(row, changes), **_fields(row, changes)}
+        fields = _fields(row, changes)
         new_text = "content" in changes and changes["content"] != row.content
         new_words = wording_of(fields.get("content", row.content), fields.get("extra", row.extra)) != row.wording
         decides = new_words or "claims" in changes
@@ -123,11 +124,14 @@ def revise(
 
 def _fields(row: Fragment, changes: dict[str, Any]) -> dict[str, Any]:
     """Return the fields to change; the agent stays among the tags, and material is not said to be none."""
-    fields = {name: value for name, value in changes.items() if name != "claims"}
+    fields = _steps_anew(row, changes) | {name: value for name, value in changes.items() if name != "claims"}
     if "tags" in fields:
         fields["tags"] = list(dict.fromkeys([*fields["tags"], row.agent_id]))
     if "extra" in fields and row.extra.get(MATERIAL):
         fields["extra"] = {**fields["extra"], MATERIAL: True}
+    if "content" in fields or "extra" in fields:
+        text, extra = fields.get("content", row.content), fields.get("extra", row.extra)
+        fields["extra"] = with_instruction(text, extra, source=row.source)
     return fields
 
 
@@ -215,6 +219,16 @@ def with_procedure(kind: str, content: str, extra: dict[str, Any]) -> dict[str, 
     if kind != FragmentType.PROCEDURAL or procedure_of(extra):
         return extra
     return {**extra, **read_procedure(content).named}
+
+
+def with_instruction(content: str, extra: dict[str, Any], *, source: str) -> dict[str, Any]:
+    """Return what stands beside a text, and whether its user gives a standing instruction in it: nobody else can.
+
+    What may hold somebody else's word instructs only as a sentence of "when I ask" that stands alone.
+    """
+    rest = {name: value for name, value in extra.items() if name != INSTRUCTION}
+    instructs = is_instruction if extra.get(MATERIAL) else gives_instruction
+    return {**rest, INSTRUCTION: True} if source in FROM_THE_USER and instructs(content) else rest
 
 
 def _steps_anew(row: Fragment, changes: dict[str, Any]) -> dict[str, Any]:

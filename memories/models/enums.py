@@ -13,6 +13,8 @@ class FragmentType(TextChoices):
 
 # In a fragment's `extra`: said by a user in a turn that holds more than the user's plain word.
 MATERIAL = "carries_material"
+# Also there: the user tells the assistant what to do from then on.
+INSTRUCTION = "standing_instruction"
 
 
 class SourceType(TextChoices):

@@ -12,7 +12,7 @@ from django.db.models import lookups
 from django.db.models.functions import Length
 from django.utils import timezone
 
-from memories.models.enums import Compression, FragmentType, Outcome, SourceClass, SourceType, Status, Tier
+from memories.models.enums import INSTRUCTION, Compression, FragmentType, Outcome, SourceClass, SourceType, Status, Tier
 from memories.models.history import tracked
 from memories.models.scoring import (
     MORE_STABLE,
@@ -207,6 +207,12 @@ class Fragment(TenantModel):
             # Digests, which are few: forgetting looks for those that hold a memory's words.
             models.Index(
                 fields=["project", "id"], name="fragment_digests", condition=models.Q(source_type=SourceType.DIGEST)
+            ),
+            # Standing instructions, which are few: each search asks for them.
+            models.Index(
+                fields=["project", "namespace"],
+                name="fragment_instructions",
+                condition=models.Q(extra__has_key=INSTRUCTION),
             ),
             # What a fragment replaced.
             models.Index(

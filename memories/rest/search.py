@@ -19,7 +19,7 @@ from memories.rest.inputs import namespace_form
 from memories.retrieval import BALANCED, PROFILES, Filters, Question, Stage, search
 
 QUERY_LIMIT = 10_000
-FOUND_BY = ("words", "meaning", "neighbour", "claim", "source")
+FOUND_BY = ("words", "meaning", "neighbour", "claim", "instruction", "source")
 WIDE = "Other agents' fresh memories answer too; the key has to be one that may read wide."
 
 

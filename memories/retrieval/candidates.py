@@ -12,7 +12,7 @@ from django.db.models import Q
 from conflicts.free_text import Upheld, Vector
 from conflicts.rulings import claim_ruled, text_ruled
 from memories.models import Claim, Fragment
-from memories.models.enums import SourceClass
+from memories.models.enums import INSTRUCTION, SourceClass
 from memories.models.fragment import wording_of
 from memories.models.scoring import LAST_USED, STABILITY, days_since, decayed
 from memories.models.sql import fetch
@@ -87,6 +87,8 @@ class Candidate:
     is_near: bool = False
     is_beside: bool = False
     is_held: bool = False
+    # Whether the user tells the assistant in it what to do from then on.
+    is_standing: bool = False
 
     @property
     def vector(self) -> Vector | None:
@@ -159,7 +161,8 @@ FOUND = """WITH words (fragment_id, score, rank, beginning) AS MATERIALIZED ({wo
             (SELECT fragment_id FROM words ORDER BY score DESC, fragment_id LIMIT %s)
             UNION (SELECT fragment_id FROM near ORDER BY cosine DESC, fragment_id LIMIT %s)))),
     beside (fragment_id) AS MATERIALIZED ({beside}),
-    held (fragment_id) AS MATERIALIZED ({held})"""
+    held (fragment_id) AS MATERIALIZED ({held}),
+    standing (fragment_id) AS MATERIALIZED ({standing})"""
 BESIDE = """
     SELECT memories_fragment.id FROM memories_fragment
     WHERE memories_fragment.project_id = %s AND memories_fragment.id = ANY (ARRAY(
@@ -174,18 +177,23 @@ HELD = """SELECT fragment_id FROM memories_claim
 # As an array, as which ids come from outside, too: joined, a database without statistics reads a project for each.
 AMONG_FOUND = """WHERE f.project_id = %s AND f.id = ANY (ARRAY(
     SELECT fragment_id FROM words WHERE rank <= %s UNION SELECT fragment_id FROM near
-    UNION SELECT fragment_id FROM beside
+    UNION SELECT fragment_id FROM beside UNION SELECT fragment_id FROM standing
     UNION SELECT fragment_id FROM held WHERE (SELECT count(*) FROM held) <= %s))"""
 # In the first row only: what words found, and behind whom; how many claims there are, as far as it was counted.
 WORDS_FOUND = """CASE WHEN row_number() OVER () = 1 THEN json_build_array((
     SELECT json_agg(json_build_array(fragment_id, score, rank, beginning) ORDER BY score DESC, fragment_id) FROM words
     ), (SELECT count(*) FROM held))::text END"""
 WAYS = """f.id IN (SELECT fragment_id FROM near), f.id IN (SELECT fragment_id FROM beside),
-        f.id IN (SELECT fragment_id FROM held)"""
+        f.id IN (SELECT fragment_id FROM held), f.id IN (SELECT fragment_id FROM standing)"""
 # A message beyond a fragment's length is kept in pieces, "id#1", "id#2", …; by sequence too, as "#n" may end an id.
 PIECE_OF = """CASE WHEN f.source_type = 'conversation' AND f.source_id ~ '#[0-9]+$'
             THEN regexp_replace(f.source_id, '#[0-9]+$', '') ELSE '' END"""
 OF_THE_USER = ", ".join(f"'{source.value}'" for source in (SourceClass.USER_EXPLICIT, SourceClass.USER_IMPLICIT))
+STANDING = f"""
+    SELECT memories_fragment.id FROM memories_fragment
+    WHERE memories_fragment.project_id = %s AND memories_fragment.namespace_id = ANY (%s)
+        AND memories_fragment.extra ? '{INSTRUCTION}' AND memories_fragment.source IN ({OF_THE_USER}) AND {{passing}}
+    ORDER BY memories_fragment.created_at DESC, memories_fragment.id LIMIT %s"""
 KEYS = """ARRAY(SELECT key_digest FROM memories_claim
             WHERE project_id = f.project_id AND fragment_id = f.id AND status = 'active')"""
 PLAIN = "f.authority, f.owner_id, '', NULL, NULL, NULL"
@@ -196,6 +204,7 @@ BELIEVED = f"""greatest(f.authority, {text_ruled("f")}), f.owner_id, f.content, 
         FROM memories_claim m WHERE m.project_id = f.project_id AND m.fragment_id = f.id AND m.status = 'active'),
         halfvec_send(e.vector)"""
 VECTOR_HEAD = 4  # bytes before the numbers of a vector as Postgres sends it
+MOST_INSTRUCTIONS = 50  # the newest, of which the nearest are taken
 MOST_CLAIMS = 50  # that a question brings in by their keys, the strongest
 QUOTED = """(SELECT bool_or(strpos(t.lowered, phrase) > 0)
     FROM (SELECT lower(f.content) AS lowered OFFSET 0) AS t, unnest(%s::text[]) AS phrase)"""
@@ -219,6 +228,11 @@ class Found:
         places = _places_beside(best)
         return [candidate for candidate in self.candidates if candidate.is_beside and candidate.place in places]
 
+    def instructions(self, *, most: int, nearness: float) -> list[Candidate]:
+        """Return the standing instructions that are nearest to the question, at a cosine of so much at least."""
+        near = [one for one in self.candidates if one.is_standing and (one.cosine or 0.0) >= nearness]
+        return sorted(near, key=lambda one: (-(one.cosine or 0.0), one.id))[:most]
+
     def claiming(self, keys: Collection[bytes]) -> list[Candidate]:
         """Return those with a claim under one of these keys."""
         return [candidate for candidate in self.candidates if candidate.is_held and set(candidate.keys) & set(keys)]
@@ -231,23 +245,25 @@ def find_candidates(
     words: Query,
     near: NearestQuery | None,
     claiming: Sequence[SearchScope] = (),
+    instructing: Sequence[SearchScope] = (),
 ) -> Found:
     """Return what words and vectors find, with the scores of the words; one statement. Without `near` words alone.
 
-    Beside it the neighbours of the best, and what is claimed in `claiming`.
+    Beside it the neighbours of the best, what is claimed in `claiming`, and standing instructions of `instructing`.
     """
     asked = asked_vector(search, beside_words=True)
     nearest = near or NearestQuery(NOBODY, [], {})
     nearest.hold_in_view()
-    beside, held = _beside(scopes, search), _held(claiming, search)
+    beside, held, standing = _beside(scopes, search), _held(claiming, search), _standing(instructing, search)
     found = FOUND.format(
         words=words.statement,
         asked=asked.statement,
         near=nearest.statement,
         beside=beside.statement,
         held=held.statement,
+        standing=standing.statement,
     )
-    params = [*words.params, *asked.params, *nearest.params, *beside.params, *held.params]
+    params = [*words.params, *asked.params, *nearest.params, *beside.params, *held.params, *standing.params]
     rows = _load(scopes, search, found=Query(found, params), conditions=search.filters.conditions())
     scores, claims = json.loads(rows[0][-1]) if rows else (None, MOST_CLAIMS + 1)
     hits = KeywordHits.of(((uuid.UUID(which), *scored) for which, *scored in scores or ()), search)
@@ -269,6 +285,15 @@ def _held(scopes: Sequence[SearchScope], search: Search) -> Query:
     reach, times = reached(Claim, search.reach)
     params = [scopes[0].project_id, [scope.id for scope in scopes], *times, MOST_CLAIMS + 1]
     return Query(HELD.format(reach=reach), params)
+
+
+def _standing(scopes: Sequence[SearchScope], search: Search) -> Query:
+    """Return the query for the newest standing instructions there that pass every condition."""
+    if not scopes:
+        return Query("SELECT NULL::uuid WHERE false", [])
+    passing = _passing(search)
+    params = [scopes[0].project_id, [scope.id for scope in scopes], *passing.params, MOST_INSTRUCTIONS]
+    return Query(STANDING.format(passing=passing.statement), params)
 
 
 def _passing(search: Search) -> Query:
@@ -323,7 +348,7 @@ def _load(
         believed=BELIEVED if search.weighs_claims else PLAIN,
         passes=only_claims + PASSES.format(condition=passes) if passes else "true",
         found=found.statement if found else "",
-        ways=WAYS if found else "false, false, true",
+        ways=WAYS if found else "false, false, true, false",
         words=WORDS_FOUND if found else "NULL",
         asked="(SELECT vector FROM asked)" if found else "%s::halfvec",
         among=AMONG_FOUND if among is None else f"WHERE f.project_id = %s AND f.id {among.statement}",
@@ -338,10 +363,10 @@ def _load(
 
 
 def _candidate(row: tuple[Any, ...]) -> Candidate:
-    *scored, rank, owner_id, content, extra, claims, sent, is_near, is_beside, is_held, passes, _ = row
+    *scored, rank, owner_id, content, extra, claims, sent, is_near, is_beside, is_held, is_standing, passes, _ = row
     found = Candidate(*[*scored, rank, owner_id, wording_of(content, json.loads(extra)) if extra else content])
     found.is_near, found.is_beside, found.is_held, found.passes = is_near, is_beside, is_held, passes
-    found.sent = sent
+    found.is_standing, found.sent = is_standing, sent
     found.speaker = speaker_of(found.speaker)
     for subject, predicate, value, exclusive, key, claimed in json.loads(claims) if claims else ():
         claim = (subject, predicate, value, exclusive, bytes.fromhex(key), claimed, found.source, found.vector)

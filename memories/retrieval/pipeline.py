@@ -44,6 +44,9 @@ from memories.stage_times import note_stages
 
 POOL = 50  # candidates of each kind, at least
 NEIGHBOURED = 40  # the best candidates, whose neighbours in their conversations become candidates too
+# Standing instructions that a question may bring, of which only some cosine is asked: that share of the model's floor.
+# They stand behind the best five at the earliest, or the better half of fewer. Measured: docs/decisions/0131.
+INSTRUCTIONS, INSTRUCTION_NEARNESS, BEFORE_INSTRUCTIONS = 3, 0.5, 5
 READ = 10  # the best by words and the best by meaning, of which keys they speak
 TOOK = Histogram("nova_search_seconds", "How long searches take, by stage.", ["stage"])
 
@@ -217,7 +220,9 @@ def _candidates(
         near = NearestQuery.joined(pools)
         trail.ways |= {scope.name: near.scoped[scope.id] for scope in scopes}
     claiming = [scope for scope in places.own if scope.id in places.names]
-    drawn = find_candidates(scopes, wanted, words=words, near=near, claiming=claiming)
+    # Of a namespace with all its users nobody's instructions are everybody's.
+    instructing = [scope for scope in places.own if not scope.whole] if vector is not None else []
+    drawn = find_candidates(scopes, wanted, words=words, near=near, claiming=claiming, instructing=instructing)
     _follow(trail, drawn, places, most=wanted.most)
     found = [candidate for candidate in drawn.candidates if candidate.id in trail.paths]
     if drawn.words.speakers and understood.impersonal is not None:
@@ -225,6 +230,9 @@ def _candidates(
         wanted = replace(wanted, vector=wanted.impersonal)
     if question.first:
         found += _draw_first(question.first, places, wanted, trail)
+    instructions = drawn.instructions(most=INSTRUCTIONS, nearness=INSTRUCTION_NEARNESS * (model.floor or 0.0))
+    found += [one for one in instructions if one.id not in trail.paths]
+    trail.by_instruction(one.id for one in instructions)
     if any(candidate.place for candidate in found):
         best = _best(found, trail)
         beside = load_neighbours(scopes, best, wanted) if question.first else drawn.beside(best)
@@ -325,12 +333,15 @@ def _ranked(
     profile = _profile(question)
     near = reaching(left, bm25=trail.bm25, floor=trail.floor or 0.0) if question.first else set()
     first = {i: {ranking.SOURCE: 1.0} for i in near if trail.paths[i].source}
+    standing = {one.id for one in left if trail.paths[one.id].instruction and "relevance" in profile.needs}
+    marked = {i: {ranking.INSTRUCTION: 1.0} for i in standing}
 
     def signals(candidate: Candidate, names: Iterable[str]) -> dict[str, float]:
         values = ranking.signals(candidate, relevance=relevance[candidate.id], by_meaning=by_meaning, names=names)
-        return values | first.get(candidate.id, {})
+        return values | first.get(candidate.id, {}) | marked.get(candidate.id, {})
 
     scores = {one.id: round(profile.score(signals(one, profile.needs)) + (one.id in first), 6) for one in left}
+    scores |= ranking.lifted(standing, scores, behind=min(BEFORE_INSTRUCTIONS, -(-question.top_k // 2)))
     seating = Seating(scores, left, places, question.top_k, claims)
     seats = seating.fill()
     trail.seat(seats, {one.id for one in seating.waiting}, sorted(scores, key=lambda i: (-scores[i], i)))

@@ -1,8 +1,9 @@
 """Ranking: what a candidate's score is made of, and the profiles that put it together. Pure."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from memories.models.scoring import decayed, effective_weight, trust
 from memories.retrieval.candidates import Candidate
@@ -73,6 +74,9 @@ SIGNALS: dict[str, Callable[[Candidate], float]] = {
 NAMES = ("relevance", *SIGNALS)
 # What a source that stands before others adds to the score.
 SOURCE = "source"
+# A standing instruction of the user: it has a place, whatever its score.
+INSTRUCTION = "instruction"
+LEAST_STEP = 1e-6  # between two scores
 
 
 def signals(
@@ -81,3 +85,10 @@ def signals(
     """Return the signals of these names, to 4 places; by words alone the relevance stands in for the similarity."""
     questions = {"relevance"} if by_meaning else {"relevance", "similarity"}
     return {name: round(relevance if name in questions else SIGNALS[name](candidate), 4) for name in names}
+
+
+def lifted(few: Collection[Hashable], scores: Mapping[Any, float], *, behind: int) -> dict[Any, float]:
+    """Return the scores with which a few stand right behind so many of the best others, or where they stand anyway."""
+    others = sorted((score for which, score in scores.items() if which not in few), reverse=True)
+    least = others[min(behind, len(others)) - 1] - LEAST_STEP if others else 0.0
+    return {which: max(scores[which], round(least, 6)) for which in few}

@@ -63,6 +63,7 @@ class Path:
     cosine: float | None = None
     neighbour: bool = False
     claim: bool = False  # its key was asked for
+    instruction: bool = False  # the user tells the assistant in it what to do from then on
     source: bool = False  # its source stands before others
     contradicts: uuid.UUID | None = None
     on_record: uuid.UUID | None = None
@@ -78,7 +79,7 @@ class Path:
     def told(self) -> dict[str, Any]:
         """In JSON's terms."""
         found_by = {"words": self.words_rank, "meaning": self.meaning_rank, "neighbour": self.neighbour}
-        found_by |= {"claim": self.claim, "source": self.source}
+        found_by |= {"claim": self.claim, "instruction": self.instruction, "source": self.source}
         numbers = {"bm25": self.bm25, "cosine": self.cosine, "rerank": self.rerank, "relevance": self.relevance}
         return {
             "stage": self.stage,
@@ -136,6 +137,11 @@ class Trail:
         """Came in because the question, or a text that it found, speaks of what they claim."""
         for fragment_id in ids:
             self._path(fragment_id).claim = True
+
+    def by_instruction(self, ids: Iterable[uuid.UUID]) -> None:
+        """Came in because the user told the assistant what to do, and the question is near enough to it."""
+        for fragment_id in ids:
+            self._path(fragment_id).instruction = True
 
     def by_source(self, scores: Mapping[uuid.UUID, float], cosines: Iterable[uuid.UUID]) -> None:
         """Came in because their source stands before others; BM25 of those found by words, and who else."""

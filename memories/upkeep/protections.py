@@ -8,15 +8,16 @@ import datetime
 
 from conflicts.authority import SOURCE_RANK
 from memories.access import NotPermitted, Principal
-from memories.extraction import PASSING
+from memories.extraction import FROM_THE_USER, PASSING
 from memories.ingest.updates import may_rewrite
 from memories.models import Fragment
-from memories.models.enums import SourceClass
+from memories.models.enums import INSTRUCTION, SourceClass
 from memories.models.scoring import PROTECTED
 from memories.models.sql import fetch
 
 INFERRED, DOCUMENTED = SOURCE_RANK[SourceClass.INFERENCE], SOURCE_RANK[SourceClass.DOCUMENT]
 USERS_OWN = SOURCE_RANK[SourceClass.USER_EXPLICIT]
+FROM_USERS = ", ".join(f"'{source}'" for source in sorted(FROM_THE_USER))
 
 IS_CHOSEN = """EXISTS (SELECT FROM conflicts_ruling r WHERE r.project_id = f.project_id AND r.replaced_by_id IS NULL
     AND r.namespace_id = f.namespace_id AND f.id = ANY (r.chosen_fragments))"""
@@ -26,14 +27,16 @@ IS_BELIEVED = f"""(f.status IN ('active', 'disputed') AND ({IS_CHOSEN} OR EXISTS
     SELECT FROM memories_claim c WHERE c.project_id = f.project_id AND c.fragment_id = f.id
         AND c.status IN ('active', 'disputed') AND c.authority > {DOCUMENTED} AND {LASTS}
         AND (c.valid_until IS NULL OR c.valid_until > %(now)s))))"""
+# What the user tells the assistant to do from now on holds, however long nobody asks about it.
+IS_INSTRUCTION = f"(jsonb_exists(f.extra, '{INSTRUCTION}') AND f.source IN ({FROM_USERS}))"
 # At most the first sentences are left of it.
-STAYS_READABLE = f"(f.authority >= {USERS_OWN} OR {IS_BELIEVED})"
+STAYS_READABLE = f"(f.authority >= {USERS_OWN} OR {IS_INSTRUCTION} OR {IS_BELIEVED})"
 
 # What may go into a digest: not what is kept on purpose, believed, chosen, or said by the user in so many words.
 MAY_BE_DIGESTED = f"""(f.authority < {USERS_OWN} AND f.category <> 'digest'
     AND NOT (f.is_pinned OR f.is_anchor) AND f.key = '' AND f.compression IN ('full', 'summary') AND NOT EXISTS (
         SELECT FROM memories_claim c WHERE c.project_id = f.project_id AND c.fragment_id = f.id AND {LASTS})
-    AND NOT {IS_CHOSEN})"""
+    AND NOT {IS_INSTRUCTION} AND NOT {IS_CHOSEN})"""
 # Of its owner's memories in the namespace the most important fifth, or twenty, from .7 on: who finds everything
 # important takes nothing from others.
 SPARED, LEAST_SPARED = 0.2, 20
