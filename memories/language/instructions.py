@@ -6,8 +6,9 @@ from memories.language.word_lists import entries
 
 LONGEST = 400  # characters of a sentence; a longer one tells of more
 SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
+INSTRUCTED = entries(__file__, "instructed")
 # "Never give up" and "keep going" cheer somebody on.
-DOES = rf"(?:{'|'.join(entries(__file__, 'instructed'))})\b(?!\s(?:i|we|he|she|they|been|was|is|up|going|in touch)\b)"
+DOES = rf"(?:{'|'.join(INSTRUCTED)})\b(?!\s(?:i|we|he|she|they|been|was|is|up|going|in touch)\b)"
 LASTING = "(?:always|never)"
 MAYBE = rf"(?:{LASTING}\s|(?:don't|do not)\s(?:ever\s)?)?"
 PLEASE = r"(?:please\s|kindly\s)?"

@@ -196,21 +196,8 @@ def _candidates(
 
     Each pool is drawn apart: others' memories can't crowd out one's own.
     """
-    question, model, cues, vector = understood.question, understood.model, understood.cues, understood.vector
-    text = None if vector is None else vector_text(vector)
-    wanted = Search(
-        question.query,
-        text,
-        model,
-        question.filters,
-        question.reach(now),
-        cues,
-        now,
-        understood.pool,
-        bool(places.names),
-        None if understood.impersonal is None else vector_text(understood.impersonal),
-        NEIGHBOURED,
-    )
+    question, vector = understood.question, understood.vector
+    wanted = _wanted(understood, places, now=now)
     scopes = [*places.own, *places.others]
     among = passing(scopes, wanted)
     words = keyword_query(places.own, wanted, others=places.others, among=among)
@@ -230,7 +217,8 @@ def _candidates(
         wanted = replace(wanted, vector=wanted.impersonal)
     if question.first:
         found += _draw_first(question.first, places, wanted, trail)
-    instructions = drawn.instructions(most=INSTRUCTIONS, nearness=INSTRUCTION_NEARNESS * (model.floor or 0.0))
+    nearness = INSTRUCTION_NEARNESS * (understood.model.floor or 0.0)
+    instructions = drawn.instructions(most=INSTRUCTIONS, nearness=nearness)
     found += [one for one in instructions if one.id not in trail.paths]
     trail.by_instruction(one.id for one in instructions)
     if any(candidate.place for candidate in found):
@@ -242,6 +230,24 @@ def _candidates(
     keys = _keys_spoken_of(question, places, found, trail)
     sought = drawn.claiming(keys) if drawn.has_all_claims else load_claims(claiming, keys, wanted)
     return _with_claims(question, places, found, sought, trail)
+
+
+def _wanted(understood: UnderstoodQuestion, places: Places, *, now: datetime.datetime) -> Search:
+    """Return what is looked for."""
+    question, vector, impersonal = understood.question, understood.vector, understood.impersonal
+    return Search(
+        question.query,
+        None if vector is None else vector_text(vector),
+        understood.model,
+        question.filters,
+        question.reach(now),
+        understood.cues,
+        now,
+        understood.pool,
+        bool(places.names),
+        None if impersonal is None else vector_text(impersonal),
+        NEIGHBOURED,
+    )
 
 
 def _follow(trail: Trail, drawn: Found, places: Places, *, most: int) -> None:
@@ -332,13 +338,13 @@ def _ranked(
             candidate.lost = found_rivals.lost.get(candidate.id, set())
     profile = _profile(question)
     near = reaching(left, bm25=trail.bm25, floor=trail.floor or 0.0) if question.first else set()
-    first = {i: {ranking.SOURCE: 1.0} for i in near if trail.paths[i].source}
+    first = {i for i in near if trail.paths[i].source}
     standing = {one.id for one in left if trail.paths[one.id].instruction and "relevance" in profile.needs}
-    marked = {i: {ranking.INSTRUCTION: 1.0} for i in standing}
 
     def signals(candidate: Candidate, names: Iterable[str]) -> dict[str, float]:
         values = ranking.signals(candidate, relevance=relevance[candidate.id], by_meaning=by_meaning, names=names)
-        return values | first.get(candidate.id, {}) | marked.get(candidate.id, {})
+        marks = {ranking.SOURCE: candidate.id in first, ranking.INSTRUCTION: candidate.id in standing}
+        return values | {name: 1.0 for name, marked in marks.items() if marked}
 
     scores = {one.id: round(profile.score(signals(one, profile.needs)) + (one.id in first), 6) for one in left}
     scores |= ranking.lifted(standing, scores, behind=min(BEFORE_INSTRUCTIONS, -(-question.top_k // 2)))
