@@ -12,7 +12,8 @@ PLAIN = re.compile(r"[0-9A-Za-z_-]{1,64}")
 def comment_statements(connection: Any, **_: Any) -> None:
     """Let a new connection name the request in its statements, where there is one: hears `connection_created`."""
     if commented not in connection.execute_wrappers:
-        connection.execute_wrappers.append(commented)
+        # In front: who wraps what is done meanwhile takes the last one away again, and has to find it his own.
+        connection.execute_wrappers.insert(0, commented)
 
 
 def commented(execute: Any, statement: str, *given: Any) -> Any:

@@ -1,10 +1,13 @@
 """Each statement names the request that it is for, and no name of a request becomes a statement."""
 
+import threading
+
 import pytest
 import structlog
 from django.db import connection
 
 from memories.models.sql import execute, fetch
+from memories.statement_comments import commented
 
 RUNNING = "SELECT query FROM pg_stat_activity WHERE pid = pg_backend_pid() AND %s = 1"
 
@@ -49,3 +52,25 @@ def test_all_statements_of_a_request_name_it(alice, sent):
     ours = [text for text in sent if isinstance(text, str) and not text.startswith(("SAVEPOINT", "RELEASE"))]
     assert len(ours) > 2
     assert {statement.rpartition(" ")[2] for statement in ours} == {f"/*request_id='{answer['X-Request-Id']}'*/"}
+
+
+def test_a_connection_that_is_made_inside_a_wrapper_leaves_none_behind(django_db_setup, django_db_blocker):
+    """Each request wraps its statements before there is a connection: what stayed would add up, request by request."""
+    left, queries = [], []
+
+    def work():
+        for _ in range(3):
+            with structlog.contextvars.bound_contextvars(request_id="0f0f-1"), connection.execute_wrapper(noted):
+                queries.extend(fetch(RUNNING, [1]))
+            connection.close()
+        left.extend(connection.execute_wrappers)
+
+    def noted(execute, *given):
+        return execute(*given)
+
+    with django_db_blocker.unblock():
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+    assert left == [commented]
+    assert [query.rpartition(" ")[2] for (query,) in queries] == ["/*request_id='0f0f-1'*/"] * 3
