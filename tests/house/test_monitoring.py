@@ -27,7 +27,8 @@ OF_PROMETHEUS = {"up"}
 @pytest.fixture(scope="module")
 def known():
     """Every name under which /metrics may tell a sample."""
-    assert metrics and request_queues  # whose counters are made when they are imported
+    assert metrics  # whose counters are made when they are imported
+    assert request_queues
     Metrics.get_instance()  # Django's are made with the first request
     found = set(REGISTRY._names_to_collectors)
     return found | {f"novamem_{name}{'_total' if name in readings.COUNTERS else ''}" for name in readings.NAMES}
