@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from memories import access, ingest, jobs, operations, upkeep
 from memories.models import Access, Fragment, Link
+from memories.models.answer_rows import load_answer_rows
 
 TABLES = {
     "memories_fragment": "id",
@@ -151,8 +152,7 @@ def fresh(principal):
 
     def load(row):
         with access.enter(principal, why="test"):
-            found = Fragment.objects.within(principal.project_id).for_answers()
-            return found.filter(id=getattr(row, "id", row)).first()
+            return next(iter(load_answer_rows(principal.project_id, [getattr(row, "id", row)])), None)
 
     return load
 
