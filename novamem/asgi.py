@@ -30,6 +30,7 @@ readings.forget_dead_processes()
 usage_counters.start_writer(meanwhile=readings.read_pool)
 providers.load_model_in_background()
 
+telemetry = import_module("novamem.telemetry").start() if settings.EXPORTS_TELEMETRY else None
 agents = mcp.Door()
 streams = Bounded()
 # As many threads as a process may have connections: more would only wait for one, as these do while others have them.
@@ -46,9 +47,10 @@ async def serving() -> AsyncIterator[None]:
     async with agents.running():
         yield
     await proxy.stop()
-    await asyncio.to_thread(
-        usage_counters.finish
-    )  # uvicorn ends by the signal that stopped it, which runs nothing at exit
+    # uvicorn ends by the signal that stopped it, which runs nothing at exit
+    await asyncio.to_thread(usage_counters.finish)
+    if telemetry:
+        await asyncio.to_thread(telemetry.stop)
 
 
 async def led(scope: Any, receive: Any, send: Any) -> None:
@@ -60,4 +62,4 @@ async def led(scope: Any, receive: Any, send: Any) -> None:
         await (pages if page else streams)(scope, receive, send)
 
 
-application = tended(led, during=serving)
+application = tended(telemetry.traced(led, known=mcp.PATHS) if telemetry else led, during=serving)

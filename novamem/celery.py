@@ -2,9 +2,10 @@
 
 import logging.config
 import os
+from importlib import import_module
 
 from celery import Celery
-from celery.signals import setup_logging
+from celery.signals import celeryd_after_setup, setup_logging, worker_shutdown
 from django.dispatch import receiver
 from django_structlog.celery.signals import modify_context_before_task_publish
 from django_structlog.celery.steps import DjangoStructLogInitStep
@@ -31,6 +32,17 @@ def set_logging_up(**_: object) -> None:
 
     logging.config.dictConfig(settings.LOGGING)
     logging.captureWarnings(True)
+
+
+@celeryd_after_setup.connect  # type: ignore[untyped-decorator]
+def start_telemetry(**_: object) -> None:
+    """Make each task a span, where telemetry is exported; later than what binds the id of its request."""
+    from django.conf import settings  # late, as above
+
+    if settings.EXPORTS_TELEMETRY:
+        telemetry = import_module("novamem.telemetry").start()
+        telemetry.follow_tasks()
+        worker_shutdown.connect(telemetry.stop, weak=False)
 
 
 app.conf.beat_schedule = {

@@ -91,6 +91,9 @@ SCORED_BY = "fake, a URL such as http://127.0.0.1:8080/rerank, a folder that exi
 WITNESS = "a folder as an absolute path, s3://bucket/prefix, or a URL"
 
 
+SAMPLED = ("always_on", "always_off", "traceidratio")
+SAMPLERS = (*SAMPLED, "parentbased_always_on", "parentbased_always_off", "parentbased_traceidratio")
+
 COMPACTED = ("COMPACT_SUMMARY_DAYS", "COMPACT_KEYWORDS_DAYS", "COMPACT_HASH_DAYS")
 # None of them is below the one before.
 RISING = (
@@ -221,6 +224,11 @@ class Settings(BaseSettings):
     LOG_LEVEL: Annotated[str, "logging.level"] = "INFO"
     SLOW_REQUEST_MS: Annotated[int, "logging.slow_request_ms", _within(0, 3_600_000)] = 1_000
     LOG_MB: Annotated[int, "logging.megabytes", _within(1, 100_000)] = 10
+    OTEL_EXPORTER_OTLP_ENDPOINT: Annotated[str, "telemetry.endpoint", HTTP] = ""
+    OTEL_EXPORTER_OTLP_HEADERS: Annotated[str, "telemetry.headers"] = ""
+    OTEL_SERVICE_NAME: Annotated[str, "telemetry.service_name"] = "novamem"
+    OTEL_TRACES_SAMPLER: Annotated[str, "telemetry.sampler", _one_of(*SAMPLERS)] = "parentbased_always_on"
+    OTEL_TRACES_SAMPLER_ARG: Annotated[float, "telemetry.share", SHARE] = 1.0
 
     @field_validator("NOVAMEM_DATA_DIR", "BACKUP_DIR")
     @classmethod

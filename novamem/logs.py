@@ -16,7 +16,9 @@ from django.db import Error
 from django.http import HttpRequest
 from django.urls import Resolver404, resolve
 from django_structlog.middlewares import RequestMiddleware
-from structlog.typing import ExcInfo
+from structlog.typing import EventDict, ExcInfo
+
+from memories import spans
 
 MOST = 20  # parameters of a request that are named
 REQUEST_ID = re.compile(r"[0-9a-fA-F-]{8,64}")
@@ -37,6 +39,7 @@ def logging_config(*, level: str, style: str) -> dict[str, Any]:
     """Return a `logging.config.dictConfig` dict. Also sets structlog up, since both must agree on the processors."""
     shared: list[Any] = [
         structlog.contextvars.merge_contextvars,
+        _name_span,
         structlog.stdlib.add_log_level,
         structlog.stdlib.add_logger_name,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
@@ -74,6 +77,12 @@ def logging_config(*, level: str, style: str) -> dict[str, Any]:
             "django.request": {"level": "CRITICAL"},
         },
     }
+
+
+def _name_span(_: Any, __: str, event: EventDict) -> EventDict:
+    """Tell the trace, where there is one."""
+    event.update(spans.ids())
+    return event
 
 
 def traceback_of(exc_info: ExcInfo) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.conf import settings
 
-SECRET = re.compile(r"(_KEY|_TOKEN|_PASSWORD)$")
+SECRET = re.compile(r"(_KEY|_TOKEN|_PASSWORD|_HEADERS)$")
 PASSWORD = re.compile(r"//([^:/@]*):[^@]*@")
 HIDDEN = "(not shown)"
 

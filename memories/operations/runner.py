@@ -10,7 +10,7 @@ import structlog
 from django.db import DatabaseError, connection
 from django.utils import timezone
 
-from memories import access
+from memories import access, spans
 from memories.access import Principal
 from memories.errors import NovaError
 from memories.models import Operation
@@ -110,7 +110,8 @@ def run(
     operation = claim(principal, operation_id, now=timezone.now())
     if operation is None:
         return None
-    with access.attribute_to(_starter(principal, operation)):
+    named = {"novamem.operation": str(operation.id)}
+    with access.attribute_to(_starter(principal, operation)), spans.span("internal", operation.kind, named):
         _carry_out(principal, operation, handlers, Progress(principal, operation, watcher))
     return operation
 
@@ -180,6 +181,7 @@ def _end(principal: Principal, operation: Operation, state: OperationState, **va
     except LeaseLost:
         log.warning("lease_lost", operation=str(operation.id), kind=operation.kind)
         return
+    spans.note({"novamem.state": state})
     took = (now - operation.started_at).total_seconds() if operation.started_at else 0.0
     log.info("operation_ended", operation=str(operation.id), kind=operation.kind, state=state, took_s=round(took, 1))
     with access.enter(principal, why="end"):

@@ -14,6 +14,7 @@ from django.conf import settings
 from django.db import connection
 from prometheus_client import Counter, Histogram
 
+from memories import spans
 from memories.models import EmbeddingModel
 from memories.providers.embedders import Embedder, EmbeddingFailed, Readiness, TextsRefused, Vectors
 from memories.providers.endpoint import Endpoint
@@ -129,7 +130,8 @@ def _embed_each(texts: list[str], model: EmbeddingModel) -> list[Any]:
 def _called(call: Callable[[Embedder], Vectors], model: EmbeddingModel, *, texts: int) -> Vectors:
     start, outcome = time.perf_counter(), "failed"
     try:
-        vectors = call(embedder_of(model))
+        with spans.span("internal", "embed", {"novamem.model": model.name, "novamem.texts": texts}):
+            vectors = call(embedder_of(model))
         outcome = "embedded"
         return vectors
     finally:

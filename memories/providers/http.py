@@ -11,6 +11,8 @@ from urllib.parse import urlsplit
 
 import httpx2
 
+from memories import spans
+
 LARGEST = 64 * 1024 * 1024  # bytes of one answer
 CONNECT = 5.0  # seconds
 GRACE = 0.1  # seconds: what comes at the last moment is still told as what it is
@@ -32,6 +34,7 @@ class JsonService:
 
     def __init__(self, url: str, *, key: str = "", timeout: float, largest: int | None = None) -> None:
         self._url, self._timeout, self._largest = url.rstrip("/"), timeout, largest
+        self._host = urlsplit(url).hostname or ""
         self._client = httpx2.Client(
             headers={"Accept-Encoding": "identity", **({"Authorization": f"Bearer {key}"} if key else {})},
             follow_redirects=False,
@@ -47,11 +50,12 @@ class JsonService:
         seconds = min(self._timeout, patience or self._timeout)
         answer: Future[Any] = Future()
         # The client bounds each read, not their sum: a head that drips would last. Its thread ends by itself later.
-        threading.Thread(target=self._answer, args=(answer, path, body, seconds), daemon=True).start()
-        try:
-            return answer.result(seconds + GRACE)
-        except TimeoutError as error:
-            raise Unanswered("no answer in time", kind="timeout") from error
+        with spans.span("client", "POST", {"server.address": self._host}):
+            threading.Thread(target=self._answer, args=(answer, path, body, seconds), daemon=True).start()
+            try:
+                return answer.result(seconds + GRACE)
+            except TimeoutError as error:
+                raise Unanswered("no answer in time", kind="timeout") from error
 
     def _answer(self, answer: Future[Any], path: str, body: Any, seconds: float) -> None:
         try:

@@ -18,6 +18,7 @@ from django.conf import settings
 from django.db import connection
 from prometheus_client import Counter, Histogram
 
+from memories import spans
 from memories.providers.circuit import Circuit
 from memories.providers.http import JsonService, Unanswered
 
@@ -102,7 +103,9 @@ class Sidecar:
         if not self.circuit.enter():
             return self._log_call(body, None, RESTING, 0, 0)
         start, tries = time.monotonic(), [0]
-        text, outcome = self._tried(body, min(self.timeout, patience or self.timeout), tries)
+        with spans.span("internal", "ask the language model", {"novamem.purpose": ask.purpose}):
+            text, outcome = self._tried(body, min(self.timeout, patience or self.timeout), tries)
+            spans.note({"novamem.outcome": outcome, "novamem.tries": tries[0]})
         self.circuit.leave(worked=outcome in (ANSWERED, MISSING, *(f"http_{status}" for status in OWN_FAULT)))
         taken = time.monotonic() - start
         CALLS.labels(ask.purpose, outcome).inc()

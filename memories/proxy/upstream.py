@@ -12,6 +12,7 @@ import structlog
 from django.conf import settings
 from django.http import HttpRequest
 
+from memories import spans
 from memories.access import Principal
 from memories.models.enums import Verb
 from memories.providers.http import is_loopback
@@ -105,7 +106,10 @@ async def ask(request: HttpRequest, path: str, content: bytes | AsyncIterator[by
     client = _client(trust_env=not is_loopback(url))  # a proxy of the environment is not for one's own machine
     try:
         question = client.build_request(request.method or "GET", url, headers=headers, content=content, timeout=TIMEOUT)
-        return await client.send(question, stream=True)
+        with spans.span("client", "ask the upstream", {"server.address": question.url.host}):
+            answer = await client.send(question, stream=True)
+            spans.note({"http.response.status_code": answer.status_code})
+        return answer
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
         log.warning("upstream_away", error=type(error).__name__)
         raise ProxyRefused(502, "upstream_unreachable", "The upstream can't be reached.") from error
