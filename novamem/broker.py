@@ -22,7 +22,7 @@ def transport_options(url: str) -> dict[str, Any]:
     """Celery's `broker_transport_options`. A message that a dead worker had taken shows again after six hours; the
     sweeper of `Operation` is quicker."""
     return {
-        "conn_string": database.conninfo(url, limited=True),
+        "conn_string": database.conninfo(url),
         "init_extension": False,
         "wait_time_seconds": 0,
         "use_notify": True,
@@ -71,7 +71,8 @@ class Transport(pgmq.Transport):  # type: ignore[misc]
     def _create_pgmq_client(self) -> PGMQueue:
         options = self.client.transport_options
         info, most = options["conn_string"], options["pool_size"]
-        pool = ConnectionPool(info, min_size=1, max_size=most, timeout=5, open=True)
+        unprepared = {"prepare_threshold": None}  # a pooler between would look for them in another session
+        pool = ConnectionPool(info, min_size=1, max_size=most, timeout=5, open=True, kwargs=unprepared)
         return PGMQueue(conn_string=info, pool=pool, vt=options["visibility_timeout"], init_extension=False)
 
     def _get_notify_waiter(self) -> NotificationWaiter:

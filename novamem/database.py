@@ -23,7 +23,12 @@ REFUSED = (psycopg.errors.InsufficientPrivilege, psycopg.errors.UndefinedObject)
 MEANWHILE = (psycopg.errors.DuplicateObject, psycopg.errors.UniqueViolation)
 # Statements are short: starting helpers for one takes longer than it does. Seals and events wait for what is open.
 # What a restore or drill stages is read again and again; a session takes only as much of it as it needs.
-LIMITS = "-c max_parallel_workers_per_gather=0 -c idle_in_transaction_session_timeout=10min -c temp_buffers=256MB"
+# The login has them, not the connection: a pooler refuses what is given as it connects.
+LIMITS = {
+    "max_parallel_workers_per_gather": "0",
+    "idle_in_transaction_session_timeout": "10min",
+    "temp_buffers": "256MB",
+}
 APP, OWNER = "DATABASE_URL", "DATABASE_OWNER_URL"
 HINT = f"""Web server, worker and scheduler log in as {APP_ROLE}, which is bound to one project at a time and can't
 become the owner of the tables; only migrations and index builds log in as the owner. Set both:
@@ -70,22 +75,17 @@ def url_for(url: str, name: str) -> str:
     return urlsplit(url)._replace(path=f"/{quote(name, safe='')}").geturl()
 
 
-def django_config(url: str, *, limited: bool = False) -> dict[str, Any]:
+def django_config(url: str) -> dict[str, Any]:
     """An entry for Django's DATABASES. Takes all that libpq takes (`?sslmode=`, a socket's folder as host, …)."""
-    given = conninfo_to_dict(url, **_limits(url, limited))
+    given = conninfo_to_dict(url)
     named = {"NAME": "dbname", "USER": "user", "PASSWORD": "password", "HOST": "host", "PORT": "port"}
     config: dict[str, Any] = {name: str(given.pop(key, "") or "") for name, key in named.items()}
     return {**config, "ENGINE": "django.db.backends.postgresql", "OPTIONS": given}
 
 
-def conninfo(url: str, *, limited: bool = False) -> str:
-    """Return the URL in libpq's keyword form, optionally with the limits of what serves."""
-    return make_conninfo(url, **_limits(url, limited))
-
-
-def _limits(url: str, limited: bool) -> dict[str, str]:
-    options = str(conninfo_to_dict(url).get("options") or "")
-    return {"options": " ".join(filter(None, [LIMITS, options]))} if limited else {}
+def conninfo(url: str) -> str:
+    """Return the URL in libpq's keyword form."""
+    return make_conninfo("", **conninfo_to_dict(url))
 
 
 def require_app(*, connection: Any, **_: object) -> None:
@@ -113,8 +113,7 @@ def prepare(logins: Logins) -> None:
         _settle(connection, password=str(conninfo_to_dict(logins.app).get("password") or ""))
         _grant(connection)
         _install_queue(connection)
-    with connect(logins.app):
-        pass  # its password is right, and the server lets it in from here
+        _limit(logins.app)
 
 
 @contextmanager
@@ -293,6 +292,21 @@ def _grant(connection: Connection) -> None:
     for right, kind in (("SELECT, INSERT, UPDATE, DELETE", "TABLES"), ("USAGE, SELECT", "SEQUENCES")):
         connection.execute(f"ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT {right} ON {kind} TO {APP_ROLE}".encode())
     connection.execute(f"GRANT USAGE ON SCHEMA public TO {APP_ROLE}".encode())
+
+
+def _limit(url: str) -> None:
+    """As the app, which may change its own: its limits in this database. So its password is known to be right, too."""
+    alter = sql.SQL("ALTER ROLE CURRENT_USER IN DATABASE {} SET {} = {}")
+    with connect(url) as connection:
+        here = "SELECT oid FROM pg_database WHERE datname = current_database()"
+        found = (
+            f"SELECT setconfig FROM pg_db_role_setting WHERE setdatabase = ({here}) AND setrole = '{APP_ROLE}'::regrole"
+        )
+        present = _one(connection, found) or []
+        for name, value in LIMITS.items():
+            if f"{name}={value}" not in present:
+                names = map(sql.Identifier, (connection.info.dbname, name))
+                connection.execute(alter.format(*names, value))
 
 
 def _install_queue(connection: Connection) -> None:

@@ -169,7 +169,7 @@ TEMPLATES = [
 
 def connection(url: str, *, pooled: bool) -> dict[str, Any]:
     """Return one connection's setup; pooled for what serves many requests."""
-    config = database.django_config(url, limited=pooled)
+    config = database.django_config(url)
     config["OPTIONS"]["application_name"] = "novamem"
     if pooled:
         config["CONN_HEALTH_CHECKS"] = True  # a pooled connection may have outlived a restart of Postgres

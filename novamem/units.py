@@ -124,7 +124,7 @@ def _worker(settings: env.Settings, given: argparse.Namespace) -> int:
 
 def _scheduler(settings: env.Settings, _: argparse.Namespace) -> int:
     _check_broker(settings)
-    with psycopg.connect(database.conninfo(settings.DATABASE_URL, limited=True)) as connection:
+    with psycopg.connect(settings.DATABASE_URL) as connection:
         _wait_for_turn(connection)
         threading.Thread(target=_keep_turn, args=[connection], daemon=True).start()
         return _celery("beat", "-l", settings.LOG_LEVEL)

@@ -21,8 +21,9 @@ import psutil
 import pytest
 import uvicorn
 
-from novamem import env
+from novamem import database, env, readiness
 from novamem.cluster import PostgresCluster, cluster_of
+from novamem.database import Logins
 from novamem.embedded import running
 
 Python = Callable[..., "subprocess.Popen[str]"]
@@ -89,9 +90,19 @@ def ended(process: "subprocess.Popen[str]") -> tuple[int, str, str]:
 
 def until(happened: Callable[[], Any], process: "subprocess.Popen[str]") -> Any:
     """The first true answer, while the process lives."""
+
+    def look() -> Any:
+        answer = happened()
+        assert answer or process.poll() is None, ended(process)
+        return answer
+
+    return wait_for(look)
+
+
+def wait_for(happened: Callable[[], Any]) -> Any:
+    """The first true answer."""
     deadline = time.monotonic() + 120
     while not (answer := happened()):
-        assert process.poll() is None, ended(process)
         assert time.monotonic() < deadline, "it did not happen in time"
         time.sleep(0.1)
     return answer
@@ -176,3 +187,65 @@ def door() -> Iterator[Callable[[Any], tuple[str, int]]]:
         server.should_exit = server.force_exit = True
         thread.join(20)
         assert not thread.is_alive()
+
+
+@pytest.fixture(scope="module")
+def bare(data_dir: Path) -> Iterator[Logins]:
+    """A database that nobody has migrated."""
+    with running(data_dir) as logins:
+        yield database.prepare_database(logins, "bare")
+
+
+@pytest.fixture(scope="module")
+def current(bare: Logins) -> Logins:
+    """A database that was upgraded."""
+    made = database.prepare_database(bare, "current")
+    readiness.bring_up(made)
+    return made
+
+
+Manage = Callable[..., "subprocess.Popen[str]"]
+
+
+def program(name: str, *words: str) -> list[str]:
+    """The module that `script/manage NAME …` runs, with its arguments."""
+    return ["novamem.upgrade", *words] if name == "upgrade" else ["novamem.units", name, *words]
+
+
+@pytest.fixture
+def manage(tmp_path: Path) -> Iterator[Manage]:
+    """Starts what `script/manage …` is, in the foreground; what a test leaves running is killed."""
+    started: list[subprocess.Popen[str]] = []
+
+    def start(*words: str, **settings: str) -> "subprocess.Popen[str]":
+        given = {name: value for name, value in os.environ.items() if name not in env.Settings.model_fields}
+        own = {"NOVAMEM_DATA_DIR": str(tmp_path), "EMBEDDER": "fake", "SECRET_KEY": "of the test", "HOST": LOCAL}
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-m", *program(*words)],
+            env={**given, **own, "PYTHONPATH": str(env.ROOT), **settings},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def listens(port: int) -> bool:
+    """Whether somebody does."""
+    with socket.socket() as probe:
+        return probe.connect_ex((LOCAL, port)) == 0
+
+
+def manage_py(logins: Logins, *words: str) -> "subprocess.CompletedProcess[str]":
+    """Any command as `script/manage` runs it."""
+    command = [sys.executable, "-P", "-m", "novamem.embedded", "--migrate", "new", sys.executable, "manage.py", *words]
+    given = {"DATABASE_URL": logins.app, "DATABASE_OWNER_URL": logins.owner, "PYTHONPATH": str(env.ROOT)}
+    return subprocess.run(
+        command, env={**os.environ, **given}, cwd=env.ROOT, capture_output=True, text=True, timeout=300, check=False
+    )

@@ -34,9 +34,6 @@ def admin(logins: Logins, data_dir: Path) -> Iterator[psycopg.Connection[tuple[A
         yield connection
 
 
-SHORT = "-c max_parallel_workers_per_gather=0 -c idle_in_transaction_session_timeout=10min -c temp_buffers=256MB"
-
-
 def value(url: str, query: str) -> Any:
     """The first value that a query answers."""
     with psycopg.connect(url, autocommit=True) as connection:
@@ -197,7 +194,7 @@ def test_says_that_postgres_is_too_old(logins: Logins, monkeypatch: pytest.Monke
 
 
 def test_django_takes_all_that_a_url_says() -> None:
-    config = database.django_config("postgres://a:b%20c@%2Frun%2FPg:1/d?sslmode=require", limited=True)
+    config = database.django_config("postgres://a:b%20c@%2Frun%2FPg:1/d?sslmode=require")
     assert config == {
         "ENGINE": "django.db.backends.postgresql",
         "NAME": "d",
@@ -205,13 +202,17 @@ def test_django_takes_all_that_a_url_says() -> None:
         "PASSWORD": "b c",
         "HOST": "/run/Pg",
         "PORT": "1",
-        "OPTIONS": {"sslmode": "require", "options": SHORT},
+        "OPTIONS": {"sslmode": "require"},
     }
 
 
-def test_options_in_a_url_stay() -> None:
-    config = database.django_config("postgres://h/d?options=-c%20jit%3Doff", limited=True)
-    assert config["OPTIONS"]["options"] == f"{SHORT} -c jit=off"
+def test_the_app_has_limits_unless_its_url_gives_others(logins: Logins) -> None:
+    database.prepare(logins)
+    database.prepare(logins)
+    for name, wanted in database.LIMITS.items():
+        assert value(logins.app, f"SHOW {name}") == wanted
+        assert value(logins.owner, f"SHOW {name}") != wanted
+    assert value(f"{logins.app}?options=-c%20temp_buffers%3D1MB", "SHOW temp_buffers") == "1MB"
 
 
 def test_the_broker_carries_a_message_as_the_app(logins: Logins) -> None:

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,30 +21,14 @@ import pytest
 import structlog
 from kombu import Connection
 
-from novamem import broker, database, dumps, env, readiness
+from novamem import broker, database, dumps, env
 from novamem.celery import app as celery
 from novamem.database import Logins
-from novamem.embedded import running
-from tests.novamem.conftest import LOCAL, ended, free_port, get, until
+from tests.novamem.conftest import LOCAL, Manage, ended, free_port, get, listens, manage_py, until
 
 pytestmark = pytest.mark.long  # each starts processes
 
 TOMORROW = "memories.9999_of_tomorrow"
-
-
-@pytest.fixture(scope="module")
-def bare(data_dir: Path) -> Iterator[Logins]:
-    """A database that nobody has migrated."""
-    with running(data_dir) as logins:
-        yield database.prepare_database(logins, "bare")
-
-
-@pytest.fixture(scope="module")
-def current(bare: Logins) -> Logins:
-    """A database that was upgraded."""
-    made = database.prepare_database(bare, "current")
-    readiness.bring_up(made)
-    return made
 
 
 @pytest.fixture
@@ -56,44 +40,6 @@ def tomorrow(current: Logins) -> Iterator[Logins]:
     yield current
     with psycopg.connect(current.owner) as connection:
         connection.execute("DELETE FROM django_migrations WHERE name = %s", [name])
-
-
-Manage = Callable[..., "subprocess.Popen[str]"]
-
-
-def program(name: str, *words: str) -> list[str]:
-    """The module that `script/manage NAME …` runs, with its arguments."""
-    return ["novamem.upgrade", *words] if name == "upgrade" else ["novamem.units", name, *words]
-
-
-@pytest.fixture
-def manage(tmp_path: Path) -> Iterator[Manage]:
-    """Starts what `script/manage …` is, in the foreground; what a test leaves running is killed."""
-    started: list[subprocess.Popen[str]] = []
-
-    def start(*words: str, **settings: str) -> "subprocess.Popen[str]":
-        given = {name: value for name, value in os.environ.items() if name not in env.Settings.model_fields}
-        own = {"NOVAMEM_DATA_DIR": str(tmp_path), "EMBEDDER": "fake", "SECRET_KEY": "of the test", "HOST": LOCAL}
-        process = subprocess.Popen(
-            [sys.executable, "-P", "-m", *program(*words)],
-            env={**given, **own, "PYTHONPATH": str(env.ROOT), **settings},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        started.append(process)
-        return process
-
-    yield start
-    for process in started:
-        process.kill()
-        process.communicate()
-
-
-def listens(port: int) -> bool:
-    """Whether somebody does."""
-    with socket.socket() as probe:
-        return probe.connect_ex((LOCAL, port)) == 0
 
 
 def holders(logins: Logins) -> int:
@@ -328,15 +274,6 @@ def test_upgrade_brings_a_database_up_and_then_does_nothing(manage: Manage, bare
         assert out == f"The database is that of release {env.VERSION}: nothing to do.\n"
     with psycopg.connect(made.owner) as connection:  # secrets are made by `firstrun`, not printed into a log of deploys
         assert connection.execute("SELECT count(*) FROM auth_user").fetchone() == (0,)
-
-
-def manage_py(logins: Logins, *words: str) -> "subprocess.CompletedProcess[str]":
-    """Any command as `script/manage` runs it."""
-    command = [sys.executable, "-P", "-m", "novamem.embedded", "--migrate", "new", sys.executable, "manage.py", *words]
-    given = {"DATABASE_URL": logins.app, "DATABASE_OWNER_URL": logins.owner, "PYTHONPATH": str(env.ROOT)}
-    return subprocess.run(
-        command, env={**os.environ, **given}, cwd=env.ROOT, capture_output=True, text=True, timeout=300, check=False
-    )
 
 
 @pytest.mark.parametrize("words", [("stats",), ("export", "x", "--project", "p"), ("audit", "verify")])

@@ -16,6 +16,7 @@ from django.db.models import BinaryField, BooleanField
 
 from memories.access import Principal
 from memories.backups.bundle import BrokenBundle, BundleLine, unpacked
+from memories.errors import NovaError
 from memories.models import vector_text
 from memories.models.enums import ArchivePolicy
 from memories.models.namespace import BadUser, parts_of, scope_name
@@ -70,8 +71,22 @@ SPACES = ("namespace", "user")
 TOGETHER = 50  # lines
 
 
+class SessionShared(NovaError):
+    """A pooler stands between here and Postgres: it may give each transaction another session."""
+
+    code = "session_shared"
+
+
+def _require_own_session() -> None:
+    """Raise SessionShared where Postgres itself is another process than the one that let us in."""
+    ((process,),) = fetch("SELECT pg_backend_pid()", [])
+    if connection.connection.info.backend_pid != process:
+        raise SessionShared("a restore needs a session of its own: let DATABASE_URL lead to Postgres itself here")
+
+
 def create() -> None:
-    """Make the tables, empty."""
+    """Make the tables, empty. Raise SessionShared."""
+    _require_own_session()
     drop()
     for name, model in {**MODELS, **UNDER}.items():
         table = table_of(model)
