@@ -1,0 +1,200 @@
+"""The parts that docs/operations.md names, as Debian ships them, with all units as processes of their own."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import httpx2
+import psycopg
+import pytest
+
+from memories.providers import fake_upstream
+from novamem import env
+from novamem.database import Logins
+from tests.novamem.conftest import LOCAL, Manage, free_port, get, listens, manage_py, until, wait_for
+
+pytestmark = pytest.mark.long
+
+NAME = "memory.example.com"
+FORGED = "203.0.113.9"
+PAUSE = 1.0  # seconds between two pieces of a chat
+STREAM = 300.0  # seconds after which a stream of events ends
+PATH = f"{os.environ['PATH']}:/usr/sbin:/usr/lib/rabbitmq/bin"
+
+
+@pytest.fixture
+def upstream() -> Iterator[str]:
+    """Answers chats word by word."""
+    with fake_upstream.serving(mode="slow", pause=PAUSE) as running:
+        yield running.url
+
+
+@pytest.fixture
+def fleet(manage: Manage, current: Logins, upstream: str) -> SimpleNamespace:
+    """Two web servers that believe a proxy, three workers and a scheduler."""
+    issued = manage_py(current, "apikey", "create", "--project", "acme", "--verbs", "read,write,admin", "--json")
+    settings = {
+        "DATABASE_URL": current.app,
+        "BEHIND_TLS": "true",
+        "ALLOWED_HOSTS": NAME,
+        "PROXY_UPSTREAM_URL": upstream,
+    }
+    ports = [free_port(), free_port()]
+    webs = [manage("web", "--port", str(port), "--processes", "1", **settings) for port in ports]
+    for port, process in zip(ports, webs, strict=True):
+        until(lambda port=port: get(f"http://{LOCAL}:{port}/healthz"), process)
+    others = [manage(unit, DATABASE_URL=current.app) for unit in ("worker", "worker", "worker", "scheduler")]
+    return SimpleNamespace(ports=ports, webs=webs, others=others, key=json.loads(issued.stdout)["key"])
+
+
+@pytest.fixture
+def proxy(fleet: SimpleNamespace, tmp_path: Path) -> Iterator[SimpleNamespace]:
+    """The configuration that ships, with ports, web servers and a certificate of the test; nothing else is changed."""
+    program = shutil.which("nginx", path=PATH)
+    assert program
+    plain, secure = free_port(), free_port()
+    certificate, key = tmp_path / "certificate.pem", tmp_path / "key.pem"
+    words = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", f"/CN={NAME}"]
+    subprocess.run([*words, "-keyout", key, "-out", certificate], check=True, capture_output=True)
+    text = (env.ROOT / "script" / "deploy" / "nginx.conf").read_text()
+    for shipped, ours in (
+        ("    server 127.0.0.1:8000;", "".join(f"    server {LOCAL}:{port};\n" for port in fleet.ports)),
+        ("listen 80;", f"listen {LOCAL}:{plain};"),
+        ("    listen [::]:80;\n", ""),
+        ("listen 443 ssl;", f"listen {LOCAL}:{secure} ssl;"),
+        ("    listen [::]:443 ssl;\n", ""),
+        (f"/etc/letsencrypt/live/{NAME}/fullchain.pem", str(certificate)),
+        (f"/etc/letsencrypt/live/{NAME}/privkey.pem", str(key)),
+    ):
+        assert text.count(shipped) == 1
+        text = text.replace(shipped, ours)
+    folders = "".join(
+        f"{name}_temp_path {tmp_path}/{name};" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    )
+    whole = tmp_path / "nginx.conf"
+    whole.write_text(
+        f"daemon off; master_process off; pid {tmp_path}/pid; error_log {tmp_path}/error.log;\n"
+        f"events {{}}\nhttp {{ access_log off; {folders}\n{text}\n}}\n"
+    )
+    nginx: Any = subprocess.Popen([program, "-c", whole, "-e", tmp_path / "error.log"])
+    try:
+        until(lambda: listens(secure), nginx)
+        yield SimpleNamespace(plain=f"http://{LOCAL}:{plain}", secure=f"https://{LOCAL}:{secure}")
+    finally:
+        nginx.terminate()
+        nginx.wait()
+
+
+@pytest.fixture
+def client(proxy: SimpleNamespace, fleet: SimpleNamespace) -> Iterator[httpx2.Client]:
+    """Asks over TLS, under the name that is served."""
+    headers = {"Host": NAME, "Authorization": f"Bearer {fleet.key}", "X-Forwarded-For": FORGED}
+    with httpx2.Client(base_url=proxy.secure, headers=headers, verify=False, trust_env=False, timeout=60) as asks:
+        yield asks
+
+
+@pytest.mark.nginx
+@pytest.mark.timeout(900)  # nine processes start
+def test_nginx_stands_before_two_web_servers_and_three_workers(
+    client: httpx2.Client, proxy: SimpleNamespace, fleet: SimpleNamespace
+) -> None:
+    """One test, for what it starts takes long."""
+    asked = ends_tls_and_is_believed(client, proxy)
+    holds_back_nothing_and_limits_no_body(client)
+    fleet.webs[0].send_signal(signal.SIGTERM)  # which nobody misses
+    answers = [client.get("/api/v1/fragments").status_code for _ in range(30)]
+    assert answers == [200] * 30
+    fleet.others[0].kill()  # one of three workers
+    started = client.post("/api/v1/consolidations", json={"namespace": "acme:main"}).json()
+    wait_for(lambda: client.get(f"/api/v1/operations/{started['id']}").json()["state"] == "succeeded")
+    fleet.webs[1].send_signal(signal.SIGTERM)
+    told = [web.communicate(timeout=60)[1] for web in fleet.webs]
+    assert [web.returncode for web in fleet.webs] == [0, 0]
+    assert all("GET /api/v1/fragments" in lines for lines in told)  # each had its turn
+    assert asked in "".join(told)
+    assert FORGED not in "".join(told)
+
+
+def ends_tls_and_is_believed(client: httpx2.Client, proxy: SimpleNamespace) -> str:
+    """What a browser sees; the id of a request."""
+    moved = httpx2.get(f"{proxy.plain}/memories/?q=x", headers={"Host": NAME}, trust_env=False)
+    assert (moved.status_code, moved.headers["Location"]) == (301, f"https://{NAME}/memories/?q=x")
+    page = client.get("/login/")
+    assert page.status_code == 200
+    assert page.headers["Strict-Transport-Security"]
+    assert "; Secure" in page.headers["Set-Cookie"]
+    answers = [client.get("/api/v1/fragments") for _ in range(8)]
+    assert {answer.status_code for answer in answers} == {200}
+    return str(answers[0].headers["X-Request-ID"])
+
+
+def holds_back_nothing_and_limits_no_body(client: httpx2.Client) -> None:
+    """Streams of chats and events come piece by piece; who refuses three megabytes is NovaMem."""
+    text = {"namespace": "acme:main", "content": "The heron nests in the reeds."}
+    large = client.post("/api/v1/fragments", json={**text, "content": "x" * (3 << 20)})
+    assert large.headers["Content-Type"] in ("application/json", "application/problem+json"), large.text[:200]
+    chat = {"model": "fake", "stream": True, "messages": [{"role": "user", "content": "Where does it nest?"}]}
+    with client.stream("POST", "/v1/chat/completions", json=chat, headers={"X-NovaMem-Namespace": "acme:main"}) as said:
+        assert said.status_code == 200
+        times = [time.monotonic() for line in said.iter_lines() if line.startswith("data:")]
+    assert times[-1] - times[0] > PAUSE
+    accepted, begun = {"Accept": "text/event-stream"}, time.monotonic()
+    stored = client.post("/api/v1/fragments", json=text).json()["id"]
+    with ThreadPoolExecutor(1) as threads, client.stream("GET", "/api/v1/events", headers=accepted) as stream:
+        assert stream.status_code == 200
+        erased = threads.submit(client.delete, f"/api/v1/fragments/{stored}")
+        assert any(stored in line for line in stream.iter_lines())
+    assert erased.result().status_code == 204
+    assert time.monotonic() - begun < STREAM / 2
+
+
+@pytest.fixture(scope="session")
+def rabbitmq(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The URL of a RabbitMQ of the tests' own, with a port mapper of its own."""
+    folder, port, mapper = tmp_path_factory.mktemp("rabbitmq"), free_port(), free_port()
+    (folder / "plugins").write_text("[].\n")
+    given = {
+        **os.environ,
+        "HOME": str(folder),
+        "PATH": PATH,
+        "ERL_EPMD_PORT": str(mapper),
+        "ERL_EPMD_ADDRESS": LOCAL,
+        "RABBITMQ_NODENAME": "of-the-tests@localhost",
+        "RABBITMQ_NODE_IP_ADDRESS": LOCAL,
+        "RABBITMQ_NODE_PORT": str(port),
+        "RABBITMQ_DIST_PORT": str(free_port()),
+        "RABBITMQ_MNESIA_BASE": str(folder / "data"),
+        "RABBITMQ_LOG_BASE": str(folder),
+        "RABBITMQ_PID_FILE": str(folder / "pid"),
+        "RABBITMQ_ENABLED_PLUGINS_FILE": str(folder / "plugins"),
+        "RABBITMQ_CONFIG_FILE": str(folder / "none"),
+        "RABBITMQ_CONF_ENV_FILE": os.devnull,
+    }
+    program = "/usr/lib/rabbitmq/bin/rabbitmq-server"  # the one in the path changes the user and forgets all of this
+    with (folder / "out").open("w") as log:
+        server: Any = subprocess.Popen([program], env=given, stdout=log, stderr=log)
+        try:
+            until(lambda: listens(port), server)
+            yield f"amqp://guest:guest@{LOCAL}:{port}//"
+        finally:
+            server.terminate()
+            server.wait()
+            subprocess.run(["epmd", "-port", str(mapper), "-kill"], env=given, check=False, capture_output=True)
+
+
+@pytest.mark.rabbitmq
+def test_units_share_rabbitmq(manage: Manage, current: Logins, rabbitmq: str) -> None:
+    settings = {"DATABASE_URL": current.app, "CELERY_BROKER_URL": rabbitmq}
+    with psycopg.connect(current.owner, autocommit=True) as connection:
+        for unit in ("worker", "scheduler"):  # the worker shows itself once; later beats come through the queue
+            connection.execute("DELETE FROM memories_heartbeat")
+            process = manage(unit, **settings)
+            until(lambda: connection.execute("SELECT 1 FROM memories_heartbeat").fetchone(), process)
