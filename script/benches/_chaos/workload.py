@@ -1,0 +1,231 @@
+"""What clients do: short stories of operations, each in a namespace of its own, whose outcome the ledger holds."""
+
+import random
+import string
+import threading
+import uuid
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+from _chaos.caller import Caller, Refused, Unanswered
+from _chaos.ledger import BackedUp, Batch, Believed, Finished, Forgotten, Holds, Ledger, Merged, Row, Stored
+from _chaos.product import PROJECT, Product
+
+FRAGMENTS = "/api/v1/fragments"
+BATCH = 5
+MARKER = r"(zu[bdfghkmnprtvwxz]{12}q)"
+
+
+def marker() -> str:
+    """Return a word that stands nowhere else, and that no stemmer changes."""
+    return "zu" + "".join(random.choices("bdfghkmnprtvwxz", k=12)) + "q"
+
+
+def namespace() -> str:
+    """Return the name of a new namespace."""
+    return f"{PROJECT}:{uuid.uuid4().hex[:12]}"
+
+
+def text(mark: str) -> str:
+    """Return a sentence like no other."""
+    words = ["".join(random.choices(string.ascii_lowercase, k=7)) for _ in range(4)]
+    return f"The {mark} of {words[0]} rests near {words[1]} while {words[2]} turns {words[3]}."
+
+
+class Client:
+    """Three keys of one project, and what they have written."""
+
+    def __init__(self, product: Product, ledger: Ledger, *, patience: float) -> None:
+        self.ledger = ledger
+        self.writer, self.rival, self.reviewer = (
+            Caller(product.url, product.keys[who], ledger, patience=patience) for who in ("writer", "rival", "reviewer")
+        )
+
+    def store(self, place: str, *, who: Caller | None = None, **more: Any) -> Stored:
+        """Store one text; what has to stand of it."""
+        mark = marker()
+        body = {"namespace": place, "content": text(mark), **more}
+        made = (who or self.writer).tell("store", "POST", FRAGMENTS, body)
+        return Stored("store", mark, made["id"], place, made["content"], status=made["status"])
+
+    def stored(self) -> None:
+        """One text."""
+        self.ledger.keep(self.store(namespace()))
+
+    def batched(self) -> None:
+        """Some texts at once."""
+        place, marks = namespace(), [marker() for _ in range(BATCH)]
+        items = [{"namespace": place, "content": text(mark)} for mark in marks]
+        made = self.writer.tell("batch", "POST", f"{FRAGMENTS}/batch", {"fragments": items})["results"]
+        rows = [
+            Stored("batch", mark, row["id"], place, row["content"]) for mark, row in zip(marks, made, strict=True)
+        ]
+        self.ledger.keep(Batch("batch", place, rows))
+
+    def patched(self) -> None:
+        """A text that is changed twice."""
+        fact = self.store(namespace())
+        self.ledger.keep(fact)
+        fact.operation = "patch"
+        for _ in range(2):
+            content = text(fact.marker)
+
+            def was_done(_: int, content: str = content) -> Row | None:
+                row = self.writer.ask(f"{FRAGMENTS}/{fact.id}")
+                return row if row and row["content"] == content else None
+
+            body = {"content": content, "revision": fact.revision}
+            done = self.writer.tell("patch", "PATCH", f"{FRAGMENTS}/{fact.id}", body, was_done=was_done)
+            fact.content, fact.revision = content, done["revision"]
+
+    def voted(self) -> None:
+        """A text that another owner reinforces."""
+        fact = self.store(namespace())
+        self.ledger.keep(fact)
+        self.rival.tell("vote", "POST", f"{FRAGMENTS}/{fact.id}/reinforce", {})
+        fact.operation, fact.ballots = "vote", Counter(reinforce=1)
+
+    def forgotten(self) -> None:
+        """A text that is forgotten again."""
+        fact = self.store(namespace())
+        path = f"{FRAGMENTS}/{fact.id}"
+        self.writer.tell("forget", "DELETE", path, was_done=lambda status: status == 404)
+        self.ledger.keep(Forgotten("forget", fact.marker, fact.id, fact.namespace, fact.content))
+
+    def claimed(self) -> None:
+        """A value, and a newer one of the same owner."""
+        place, subject = namespace(), marker()
+        old, new = (self._claim(place, subject, value) for value in ("11", "12"))
+        self.ledger.keep(Believed("claim", subject, "12", new["id"], old["id"]))
+
+    def resolved(self) -> None:
+        """Two values of two owners, and a decision of a third."""
+        place, subject = namespace(), marker()
+        old = self._claim(place, subject, "11")
+        new = self._claim(place, subject, "12", who=self.rival)
+        (conflict,) = new["pending_conflicts"]
+        self._settle(conflict if isinstance(conflict, str) else conflict["id"])
+        found = conflict if isinstance(conflict, str) else conflict["id"]
+        self.ledger.keep(Believed("resolve", subject, "12", new["id"], old["id"], found))
+
+    def _claim(self, place: str, subject: str, value: str, *, who: Caller | None = None) -> Row:
+        claim = {"subject": subject, "predicate": "gate code", "value": value}
+        body = {"namespace": place, "content": f"The gate code of {subject} is {value}.", "claim": claim}
+        return (who or self.writer).tell("claim", "POST", FRAGMENTS, body)
+
+    def _settle(self, conflict: str) -> None:
+        body = {"action": "supersede", "revision": 1}
+        self.reviewer.tell("resolve", "POST", f"/api/v1/conflicts/{conflict}/resolve", body)
+
+    def forked(self) -> None:
+        """A namespace, its fork, what is written there, and the way back."""
+        place, branch = namespace(), namespace()
+        marks = [self._kept(place) for _ in range(3)]
+        self._done("fork", place, f"/api/v1/namespaces/{place}/fork", {"target": branch})
+        self.ledger.keep(Holds("fork", branch, marks))
+        marks += [self._kept(branch) for _ in range(2)]
+        self._done("merge", place, f"/api/v1/namespaces/{branch}/merge", {"target": place})
+        self.ledger.keep(Holds("merge", place, marks))
+
+    def consolidated(self) -> None:
+        """Two texts that differ in spacing, and the consolidation that finds them."""
+        place, mark = namespace(), marker()
+        content = text(mark)
+        ids = []
+        for said in (content, content.replace(" ", "  ", 1)):
+            ids.append(self.writer.tell("store", "POST", FRAGMENTS, {"namespace": place, "content": said})["id"])
+        self._done("consolidate", place, "/api/v1/consolidations", {"namespace": place})
+        self.ledger.keep(Merged("consolidate", place, (ids[0], ids[1])))
+
+    def restored(self) -> None:
+        """A namespace that is backed up, deleted, and brought back."""
+        place = namespace()
+        facts = [self.store(place) for _ in range(3)]
+        made = self._done("backup", place, "/api/v1/backups", {"namespaces": [place]})["report"]
+        self.ledger.keep(BackedUp("backup", made["backup_id"], made["records"]))
+        self._done("verify", made["backup_id"], f"/api/v1/backups/{made['backup_id']}/verify", {})
+        path = f"/api/v1/namespaces/{place}?confirm={place}"
+        gone = self.writer.tell("delete", "DELETE", path, was_done=lambda status: status == 404)
+        if gone:
+            self.writer.ended(gone)
+        self._done("restore", made["backup_id"], "/api/v1/restores", {"backup_id": made["backup_id"]})
+        self.ledger.keep(Holds("restore", place, [fact.marker for fact in facts]), *facts)
+
+    def chatted(self) -> None:
+        """What is said through the proxy; it is kept once its answer ended."""
+        place, mark = namespace(), marker()
+        self.writer.tell("namespace", "POST", "/api/v1/namespaces", {"name": place})
+        answer = self.writer.chat(f"My {mark} stands in the harbour of Lisbon.", place)
+        if answer is not None and answer.is_success:
+            self.ledger.acknowledge("chat")
+            self.ledger.keep(Holds("chat", place, [mark]))
+
+    def _kept(self, place: str) -> str:
+        fact = self.store(place)
+        self.ledger.keep(fact)
+        return fact.marker
+
+    def _done(self, kind: str, place: str, path: str, body: Row) -> Row:
+        started = self.reviewer.tell(kind, "POST", path, body)
+        self.ledger.keep(Finished(kind, place, started["id"]))
+        return self.reviewer.ended(started)
+
+
+# By how often: what is cheap is done more often.
+STORIES: dict[str, tuple[int, Callable[[Client], None]]] = {
+    "store": (8, Client.stored),
+    "batch": (6, Client.batched),
+    "patch": (6, Client.patched),
+    "vote": (4, Client.voted),
+    "forget": (5, Client.forgotten),
+    "claim": (4, Client.claimed),
+    "resolve": (4, Client.resolved),
+    "branch": (2, Client.forked),
+    "consolidate": (2, Client.consolidated),
+    "restore": (2, Client.restored),
+    "chat": (4, Client.chatted),
+}
+
+
+class Workload:
+    """Clients that tell stories at once until they are told to stop; each ends the story that it has begun."""
+
+    def __init__(
+        self, product: Product, *, clients: int = 4, stories: list[str] | None = None, patience: float = 120.0
+    ) -> None:
+        self.ledger = Ledger()
+        self._product, self._patience = product, patience
+        self._names = stories or list(STORIES)
+        self._over = threading.Event()
+        self._threads = [threading.Thread(target=self._tell, daemon=True) for _ in range(clients)]
+        self.faults: list[str] = []
+
+    def __enter__(self) -> "Workload":
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        for thread in self._threads:
+            thread.join()
+
+    def once(self) -> Ledger:
+        """Tell each story once, one after the other."""
+        client = Client(self._product, self.ledger, patience=self._patience)
+        for name in self._names:
+            self._story(client, name)
+        return self.ledger
+
+    def _tell(self) -> None:
+        client = Client(self._product, self.ledger, patience=self._patience)
+        weights = [STORIES[name][0] for name in self._names]
+        while not self._over.is_set():
+            self._story(client, random.choices(self._names, weights)[0])
+
+    def _story(self, client: Client, name: str) -> None:
+        try:
+            STORIES[name][1](client)
+        except (Refused, Unanswered) as error:
+            self.faults.append(f"{name}: {type(error).__name__} {error}")
