@@ -1,6 +1,8 @@
 """Health: what works, part by part: `ok | degraded | down`."""
 
 import datetime
+import threading
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from typing import Any
 
@@ -16,10 +18,15 @@ from memories.models.enums import ModelState
 from memories.models.sql import fetch
 from memories.providers import readiness_of
 
+PATIENCE = 3.0  # seconds for the database to answer
 SILENT = datetime.timedelta(seconds=45)
 OK, DEGRADED, DOWN = "ok", "degraded", "down"
 NEEDED = ("database", "migrations")
 Part = dict[str, str]
+_WAITING = ThreadPoolExecutor(1, thread_name_prefix="probe")
+_lock = threading.Lock()
+_probe: Future[None] = Future()
+_probe.set_result(None)
 
 
 def check_parts() -> dict[str, Part]:
@@ -50,11 +57,31 @@ def _part(state: str, detail: str = "") -> dict[str, str]:
 
 def _database() -> dict[str, str]:
     try:
-        with connections[DEFAULT_DB_ALIAS].cursor() as cursor:
-            cursor.execute("SELECT 1")
-    except Error:
+        _asked().result(timeout=PATIENCE)
+    except (Error, TimeoutError):
         return _part(DOWN, "Postgres does not answer")
     return _part(OK)
+
+
+def _asked() -> Future[None]:
+    """Return the question that is under way, or a new one: however many ask, one thread waits for a database that hangs.
+
+    Nothing of libpq's or of Postgres' ends the wait for a server that stands still.
+    """
+    global _probe
+    with _lock:
+        if _probe.done():
+            _probe = _WAITING.submit(_ask)
+        return _probe
+
+
+def _ask() -> None:
+    connection = connections[DEFAULT_DB_ALIAS]
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+    finally:
+        connection.close()
 
 
 @cache

@@ -24,11 +24,12 @@ from _serving import machine
 django.setup()
 
 # Django has to be set up before its models can be imported.
-from _chaos.arena import SMALL_DISK, Arena, arena, can_mount
+from _chaos.arena import EMBEDDED, SMALL_DISK, Arena, arena, can_mount
 from _chaos.caller import Caller
 from _chaos.faults import FAULTS, Fault, NotReached, has_clock
 from _chaos.inspection import inspect
 from _chaos.ledger import VERDICTS, Finding, Ledger
+from _chaos.plants import PLANTS, is_found, played
 from _chaos.workload import Workload, namespace, text
 
 AGAIN = 120.0  # seconds for writes to be answered again
@@ -69,7 +70,10 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=4.0, help="of writes before each blow")
     parser.add_argument("--hold", type=float, default=6.0, help="seconds that what lasts does last")
     parser.add_argument("--json", type=Path, help="also write everything there")
+    parser.add_argument("--planted", action="store_true", help="whether the checker finds what is planted")
     options = parser.parse_args()
+    if options.planted:
+        raise SystemExit(planted())
     wanted = [fault for fault in FAULTS if not options.faults or fault.name.startswith(tuple(options.faults))]
     print(f"{machine()}\n\n{HEAD}")
     outcomes = []
@@ -83,6 +87,25 @@ def main() -> None:
         options.json.write_text(json.dumps([asdict(outcome) for outcome in outcomes], indent=1))
     if any(outcome.findings for outcome in outcomes):
         raise SystemExit(1)
+
+
+def planted() -> int:
+    """Print which planted faults are found, and by which check; how many are not, or are found where none is."""
+    missed = 0
+    with arena(EMBEDDED) as where:
+        sound = Workload(where.product)
+        for finding in inspect(where.product, sound.once()):
+            missed += 1
+            print(f"✗ nothing was planted, and yet: {finding}")
+        print(f"{'planted fault':44}{'operation':14}found by")
+        for plant in PLANTS:
+            findings = played(where, plant)
+            found = is_found(plant, findings)
+            missed += not found
+            by = ", ".join(sorted({f"{one.check} ({one.verdict})" for one in findings}))
+            print(f"{plant.name:44}{plant.story:14}{'' if found else '✗ '}{by or 'nothing'}", flush=True)
+    print(f"{len(PLANTS)} planted, {missed} missed")
+    return int(missed > 0)
 
 
 def possible(faults: list[Fault]) -> list[Fault]:
@@ -101,7 +124,7 @@ def possible(faults: list[Fault]) -> list[Fault]:
 def suffered(where: Arena, fault: Fault, *, rounds: int, seconds: float) -> Outcome:
     """Strike again and again while clients write, and look at what is left."""
     outcome, product = Outcome(fault.name), where.product
-    with Workload(product, stories=list(fault.stories) or None) as load:
+    with Workload(product, stories=fault.stories) as load:
         for _ in range(rounds):
             time.sleep(seconds)
             try:

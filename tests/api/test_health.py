@@ -1,6 +1,8 @@
 """/healthz, /readyz, /metrics, and the stats and namespaces of a key."""
 
 import datetime
+import threading
+import time
 
 import pytest
 from django.db import OperationalError
@@ -106,6 +108,28 @@ def test_without_postgres_it_is_down(db, client, monkeypatch):
 
     monkeypatch.setattr(health, "connections", Away())
     assert parts(client) == (503, {"database": "down"})
+
+
+def test_a_database_that_hangs_is_down_in_time_and_holds_one_thread(db, client, monkeypatch):
+    going_on, asked = threading.Event(), []
+
+    class Hanging:
+        def __getitem__(self, alias):
+            asked.append(alias)
+            assert going_on.wait(20)
+            raise OperationalError("no")
+
+    monkeypatch.setattr(health, "PATIENCE", 0.3)
+    with monkeypatch.context() as patched:
+        patched.setattr(health, "connections", Hanging())
+        begun = time.monotonic()
+        assert [parts(client) for _ in range(5)] == [(503, {"database": "down"})] * 5
+        assert time.monotonic() - begun < 5
+        assert asked == ["default"]
+        going_on.set()
+        with pytest.raises(OperationalError):
+            health._probe.result(20)
+    assert parts(client)[1]["database"] == "ok"
 
 
 def test_a_server_beside_a_newer_database_says_so_and_answers(db, client, monkeypatch):

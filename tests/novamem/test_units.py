@@ -68,6 +68,27 @@ def test_web_serves_until_sigterm(processes: str, manage: Manage, current: Login
     assert not psutil.wait_procs(family, timeout=30)[1]
 
 
+def test_a_web_process_that_dies_while_it_is_asked_for_is_replaced_at_once(manage: Manage, current: Logins) -> None:
+    port = free_port()
+    web = manage("web", "--port", str(port), "--processes", "2", DATABASE_URL=current.app)
+    assert until(lambda: get(f"http://{LOCAL}:{port}/healthz"), web) == {"status": "ok"}
+    first = serving(web)
+    assert len(first) == 2
+    time.sleep(2)  # both answer their parent
+    first[0].suspend()
+    time.sleep(2)  # its parent waits for its answer
+    first[0].kill()
+    killed = time.monotonic()
+    until(lambda: len({*serving(web)} - {*first}) == 1, web)
+    assert time.monotonic() - killed < 20  # and not a minute
+
+
+def serving(web: "subprocess.Popen[str]") -> list[psutil.Process]:
+    """The processes of a web server that answer."""
+    family = psutil.Process(web.pid).children()
+    return [one for one in family if one.status() != psutil.STATUS_ZOMBIE and "spawn_main" in " ".join(one.cmdline())]
+
+
 def test_worker_and_scheduler_together_make_the_heart_beat(manage: Manage, current: Logins) -> None:
     start = datetime.datetime.now(datetime.UTC)  # of this test: another one's beat may stand there
     worker = manage("worker", "--threads", "2", DATABASE_URL=current.app)

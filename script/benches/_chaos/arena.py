@@ -15,6 +15,7 @@ from urllib.parse import quote
 
 from _chaos.link import Link, to_port, to_socket
 from _chaos.product import Product, free_port
+
 from memories.providers.fake_servers import running as answering
 from memories.providers.fake_upstream import FakeUpstream
 from novamem import env

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from typing import Any
 
 import httpx2
-
 from _chaos.ledger import Ledger, Row
 
 PATIENCE = 120.0  # seconds until an operation counts as never answered
 ANSWER = 10.0  # seconds that one try waits
 PAUSE = 0.2
+DOUBT = 0.1  # the share of answers that are taken for lost: the same is told again under its key
 AGAIN = (408, 429, 500, 502, 503, 504, 507)
 
 
@@ -27,13 +27,30 @@ class Refused(Exception):
 class Caller:
     """One client with one key. What it wrote is counted where the answer came."""
 
-    def __init__(self, url: str, key: str, ledger: Ledger, *, patience: float = PATIENCE, answer: float = ANSWER, pause: float = PAUSE) -> None:
+    def __init__(
+        self,
+        url: str,
+        key: str,
+        ledger: Ledger,
+        *,
+        patience: float = PATIENCE,
+        answer: float = ANSWER,
+        pause: float = PAUSE,
+        doubt: float = DOUBT,
+    ) -> None:
         self._url, self._ledger, self._patience, self._pause = url, ledger, patience, pause
+        self._doubt = doubt
         self._key = {"Authorization": f"Bearer {key}"}
         self._client = httpx2.Client(timeout=answer, trust_env=False)
 
     def tell(
-        self, operation: str, method: str, path: str, body: Row | None = None, *, was_done: Callable[[int], Any] | None = None
+        self,
+        operation: str,
+        method: str,
+        path: str,
+        body: Row | None = None,
+        *,
+        was_done: Callable[[int], Any] | None = None,
     ) -> Row:
         """Return the answer of a write, asked until it is acknowledged. Raise Refused, Unanswered.
 
@@ -49,6 +66,8 @@ class Caller:
                 self._ledger.retries += 1
                 self._ledger.server_errors += answer is not None and answer.status_code == 500
                 time.sleep(self._pause * (1 + random.random()))
+                continue
+            if answer.is_success and method == "POST" and tries == 1 and random.random() < self._doubt:
                 continue
             if answer.is_success:
                 self._ledger.acknowledge(operation)
@@ -102,7 +121,9 @@ class Caller:
             more = {"cursor": httpx2.URL(page["next"]).params["cursor"]}
         return rows
 
-    def _try(self, method: str, path: str, body: Row | None, head: dict[str, str], **query: Any) -> httpx2.Response | None:
+    def _try(
+        self, method: str, path: str, body: Row | None, head: dict[str, str], **query: Any
+    ) -> httpx2.Response | None:
         try:
             return self._client.request(method, self._url + path, json=body, headers=head, params=query or None)
         except httpx2.TransportError:

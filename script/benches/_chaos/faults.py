@@ -1,6 +1,5 @@
 """What is done to the product while clients write: kills, silence, full disks, wrong clocks, cut wires."""
 
-import os
 import random
 import re
 import signal
@@ -14,12 +13,15 @@ from pathlib import Path
 
 import psutil
 import psycopg
-
 from _chaos.arena import EMBEDDED, SMALL_DISK, WIRED, Arena
+
 from novamem import env
 from novamem.database import APP
 
-CLOCKS = ("/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1", "/usr/lib/aarch64-linux-gnu/faketime/libfaketimeMT.so.1")
+CLOCKS = (
+    "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1",
+    "/usr/lib/aarch64-linux-gnu/faketime/libfaketimeMT.so.1",
+)
 REACH = 15.0  # seconds for an operation to come to a failpoint
 OPERATIONS = ("branch", "consolidate", "restore")
 

@@ -3,15 +3,16 @@
 import re
 import time
 from collections import Counter, defaultdict
+from contextlib import suppress
 from typing import Any
 
 import psycopg
-from psycopg import sql
-
 from _chaos.caller import Caller, Refused
-from _chaos.ledger import BROKEN, Finding, Forgotten, Ledger, Row, Sight
+from _chaos.ledger import BROKEN, BackedUp, Finding, Forgotten, Ledger, Row, Sight
 from _chaos.product import PROJECT, Product
 from _chaos.workload import FRAGMENTS, MARKER
+from psycopg import sql
+
 from novamem.database import OWNER
 
 STATUSES = ["active", "superseded", "quarantined", "archived", "disputed"]
@@ -34,17 +35,17 @@ COLUMNS = """
 """
 
 
-def inspect(product: Product, ledger: Ledger) -> list[Finding]:
+def inspect(product: Product, ledger: Ledger, *, quiet: float = QUIET, audited: bool = True) -> list[Finding]:
     """Return what of the ledger does not hold, and whether the audit chain is broken."""
     with psycopg.connect(product.logins[OWNER], autocommit=True) as database:
-        _settle(database)
+        _settle(database, quiet)
         findings = ledger.check(_look(product, ledger, database))
-    return findings + _proof(product)
+    return findings + (_proof(product) if audited else [])
 
 
-def _settle(database: psycopg.Connection[Any]) -> None:
+def _settle(database: psycopg.Connection[Any], quiet: float) -> None:
     """Wait for what ends by itself."""
-    deadline = time.monotonic() + QUIET
+    deadline = time.monotonic() + quiet
     while database.execute(WAITING).fetchone() != (0,) and time.monotonic() < deadline:
         time.sleep(0.2)
 
@@ -62,6 +63,9 @@ def _look(product: Product, ledger: Ledger, database: psycopg.Connection[Any]) -
         claims[claim["subject"]].append(claim)
     for fragment, ballot in database.execute(VOTES):
         votes[str(fragment)][ballot] += 1
+    for fact in ledger.facts:
+        if isinstance(fact, BackedUp):
+            _read_again(caller, fact)
     gone = [fact for fact in ledger.facts if isinstance(fact, Forgotten)]
     remains = _remains(database, {fact.marker for fact in gone})  # before anybody asks for them by name
     return Sight(
@@ -78,6 +82,12 @@ def _look(product: Product, ledger: Ledger, database: psycopg.Connection[Any]) -
         found={fact.marker for fact in gone if _is_found(caller, fact)},
         revived={fact.marker for fact in gone if _may_return(caller, fact)},
     )
+
+
+def _read_again(caller: Caller, fact: BackedUp) -> None:
+    """Have a backup read to its end, as its file lies there now."""
+    with suppress(Refused):
+        caller.ended(caller.tell("verify", "POST", f"/api/v1/backups/{fact.id}/verify", {}))
 
 
 def _by_id(rows: list[Row]) -> dict[str, Row]:

@@ -1,4 +1,4 @@
-"""The product as `script/server` runs it, in a data directory of its own: started, found process by process, stopped."""
+"""The product as `script/server` runs it, in a data directory of its own: started, found by process, stopped."""
 
 import json
 import os
@@ -175,9 +175,7 @@ class Product:
 
     def children(self, words: str = "") -> list[psutil.Process]:
         """Its processes whose command line has these words."""
-        return [
-            child for child in self.supervisor().children(recursive=True) if words in " ".join(_command_of(child))
-        ]
+        return [child for child in self.supervisor().children(recursive=True) if words in " ".join(_command_of(child))]
 
     def unit(self, name: str) -> psutil.Process:
         """The web server's first process, the worker or the scheduler."""
@@ -198,7 +196,9 @@ class Product:
     def backends(self) -> list[psutil.Process]:
         """The processes of Postgres that serve the product's sessions."""
         return [
-            child for child in self.postmaster().children() if re.search(r"nova_app novamem", " ".join(_command_of(child)))
+            child
+            for child in self.postmaster().children()
+            if re.search(r"nova_app novamem", " ".join(_command_of(child)))
         ]
 
 

@@ -5,10 +5,10 @@ import string
 import threading
 import uuid
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from _chaos.caller import Caller, Refused, Unanswered
+from _chaos.caller import DOUBT, PATIENCE, Caller, Refused, Unanswered
 from _chaos.ledger import BackedUp, Batch, Believed, Finished, Forgotten, Holds, Ledger, Merged, Row, Stored
 from _chaos.product import PROJECT, Product
 
@@ -36,10 +36,11 @@ def text(mark: str) -> str:
 class Client:
     """Three keys of one project, and what they have written."""
 
-    def __init__(self, product: Product, ledger: Ledger, *, patience: float) -> None:
+    def __init__(self, product: Product, ledger: Ledger, *, patience: float, doubt: float) -> None:
         self.ledger = ledger
         self.writer, self.rival, self.reviewer = (
-            Caller(product.url, product.keys[who], ledger, patience=patience) for who in ("writer", "rival", "reviewer")
+            Caller(product.url, product.keys[who], ledger, patience=patience, doubt=doubt)
+            for who in ("writer", "rival", "reviewer")
         )
 
     def store(self, place: str, *, who: Caller | None = None, **more: Any) -> Stored:
@@ -58,9 +59,7 @@ class Client:
         place, marks = namespace(), [marker() for _ in range(BATCH)]
         items = [{"namespace": place, "content": text(mark)} for mark in marks]
         made = self.writer.tell("batch", "POST", f"{FRAGMENTS}/batch", {"fragments": items})["results"]
-        rows = [
-            Stored("batch", mark, row["id"], place, row["content"]) for mark, row in zip(marks, made, strict=True)
-        ]
+        rows = [Stored("batch", mark, row["id"], place, row["content"]) for mark, row in zip(marks, made, strict=True)]
         self.ledger.keep(Batch("batch", place, rows))
 
     def patched(self) -> None:
@@ -142,6 +141,8 @@ class Client:
         """A namespace that is backed up, deleted, and brought back."""
         place = namespace()
         facts = [self.store(place) for _ in range(3)]
+        subject = marker()
+        claim = self._claim(place, subject, "11")
         made = self._done("backup", place, "/api/v1/backups", {"namespaces": [place]})["report"]
         self.ledger.keep(BackedUp("backup", made["backup_id"], made["records"]))
         self._done("verify", made["backup_id"], f"/api/v1/backups/{made['backup_id']}/verify", {})
@@ -151,6 +152,7 @@ class Client:
             self.writer.ended(gone)
         self._done("restore", made["backup_id"], "/api/v1/restores", {"backup_id": made["backup_id"]})
         self.ledger.keep(Holds("restore", place, [fact.marker for fact in facts]), *facts)
+        self.ledger.keep(Believed("restore", subject, "11", claim["id"]))
 
     def chatted(self) -> None:
         """What is said through the proxy; it is kept once its answer ended."""
@@ -192,11 +194,17 @@ class Workload:
     """Clients that tell stories at once until they are told to stop; each ends the story that it has begun."""
 
     def __init__(
-        self, product: Product, *, clients: int = 4, stories: list[str] | None = None, patience: float = 120.0
+        self,
+        product: Product,
+        *,
+        clients: int = 4,
+        stories: Sequence[str] = (),
+        patience: float = PATIENCE,
+        doubt: float = DOUBT,
     ) -> None:
         self.ledger = Ledger()
-        self._product, self._patience = product, patience
-        self._names = stories or list(STORIES)
+        self._product, self._how = product, {"patience": patience, "doubt": doubt}
+        self._names = list(stories or STORIES)
         self._over = threading.Event()
         self._threads = [threading.Thread(target=self._tell, daemon=True) for _ in range(clients)]
         self.faults: list[str] = []
@@ -213,13 +221,13 @@ class Workload:
 
     def once(self) -> Ledger:
         """Tell each story once, one after the other."""
-        client = Client(self._product, self.ledger, patience=self._patience)
+        client = Client(self._product, self.ledger, **self._how)
         for name in self._names:
             self._story(client, name)
         return self.ledger
 
     def _tell(self) -> None:
-        client = Client(self._product, self.ledger, patience=self._patience)
+        client = Client(self._product, self.ledger, **self._how)
         weights = [STORIES[name][0] for name in self._names]
         while not self._over.is_set():
             self._story(client, random.choices(self._names, weights)[0])

@@ -1,0 +1,260 @@
+"""Faults of the product itself, planted from outside, each of which the checker has to find.
+
+Some are at work while clients write (`plant/planted.py`, triggers); others leave in the database what such a fault
+would leave there.
+"""
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psycopg
+from _chaos.arena import Arena
+from _chaos.inspection import inspect
+from _chaos.ledger import BROKEN, DOUBLED, HALF_DONE, LOST, RESURRECTED, Batch, Fact, Finding, Ledger
+from _chaos.workload import Workload
+
+from novamem.database import OWNER
+
+PATIENCE = 6.0  # seconds for an operation that may never end
+AGAIN = """INSERT INTO memories_fragment ({columns})
+    SELECT {given} FROM memories_fragment f JOIN memories_namespace n ON n.id = f.namespace_id
+    WHERE n.name = %(namespace)s AND f.content LIKE '%%' || %(marker)s || '%%' LIMIT 1"""
+ELSEWHERE = """INSERT INTO memories_fragment ({columns})
+    SELECT {given} FROM memories_fragment f JOIN memories_namespace n ON n.id = f.namespace_id
+    WHERE n.name LIKE 'chaos:%%' AND f.key IS NULL ORDER BY f.id DESC LIMIT 1"""
+ONE_OF = """DELETE FROM memories_fragment f USING memories_namespace n
+    WHERE n.id = f.namespace_id AND n.name = %(namespace)s AND f.content LIKE '%%' || %(marker)s || '%%'"""
+KEPT_WORDS = """
+    CREATE TABLE chaos_words (words text);
+    GRANT INSERT ON chaos_words TO PUBLIC;
+    CREATE FUNCTION chaos_keep() RETURNS trigger LANGUAGE plpgsql AS
+        'BEGIN INSERT INTO chaos_words VALUES (NEW.content); RETURN NEW; END';
+    CREATE TRIGGER chaos_keep AFTER INSERT ON memories_fragment FOR EACH ROW EXECUTE FUNCTION chaos_keep()
+"""
+NO_EXCHANGE = """
+    CREATE FUNCTION chaos_drop() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+    CREATE TRIGGER chaos_drop BEFORE INSERT ON memories_exchange FOR EACH ROW EXECUTE FUNCTION chaos_drop()
+"""
+Execute = Callable[[str, dict[str, Any]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Plant:
+    """One planted fault: what it is, the story that meets it, and the check and verdict that have to find it."""
+
+    name: str
+    story: str
+    check: str
+    verdict: str
+    operation: str = ""  # of the fact that is spoilt, where a story keeps several
+    live: str = ""  # at work in the product's processes
+    sql: str = ""  # what it leaves in the database of a fact, by whose fields it is filled in
+    trigger: tuple[str, str] | None = None  # at work in the database, and how it goes
+    repeats: bool = False  # every POST is told twice, as if its answer had been lost
+    file: bool = False  # it spoils the file of a backup
+
+
+STATUS = "UPDATE memories_fragment SET status = '{}' WHERE id = %({})s"
+PLANTS = [
+    Plant("answered before the commit", "store", "Stored", LOST, live="no commit"),
+    Plant("answer to a key not kept", "store", "Stored", DOUBLED, live="no record", repeats=True),
+    Plant(
+        "words not indexed",
+        "store",
+        "Stored",
+        HALF_DONE,
+        sql="DELETE FROM memories_keywords WHERE fragment_id = %(id)s",
+    ),
+    Plant("row of a batch dropped", "batch", "Batch", HALF_DONE, sql="DELETE FROM memories_fragment WHERE id = %(id)s"),
+    Plant("batch dropped", "batch", "Batch", LOST, sql="DELETE FROM memories_fragment WHERE id = ANY(%(ids)s)"),
+    Plant(
+        "change lost",
+        "patch",
+        "Stored",
+        LOST,
+        sql="UPDATE memories_fragment SET content = 'Former ' || %(marker)s, revision = 2 WHERE id = %(id)s",
+    ),
+    Plant(
+        "change made twice",
+        "patch",
+        "Stored",
+        DOUBLED,
+        sql="UPDATE memories_fragment SET revision = 4 WHERE id = %(id)s",
+    ),
+    Plant(
+        "vote counted twice",
+        "vote",
+        "Stored",
+        DOUBLED,
+        sql="UPDATE memories_fragment SET reinforcements = 2 WHERE id = %(id)s",
+    ),
+    Plant("vote lost", "vote", "Stored", LOST, sql="DELETE FROM conflicts_vote WHERE fragment_id = %(id)s"),
+    Plant(
+        "forgotten text kept in a search table",
+        "forget",
+        "Forgotten",
+        RESURRECTED,
+        trigger=(
+            KEPT_WORDS,
+            "DROP TRIGGER chaos_keep ON memories_fragment; DROP FUNCTION chaos_keep; DROP TABLE chaos_words",
+        ),
+    ),
+    Plant("forgotten text stands again", "forget", "Forgotten", RESURRECTED, sql=ELSEWHERE),
+    Plant(
+        "fingerprint of a forgotten text dropped",
+        "forget",
+        "Forgotten",
+        RESURRECTED,
+        sql="DELETE FROM memories_erasure",
+    ),
+    Plant(
+        "former value believed again",
+        "claim",
+        "Believed",
+        LOST,
+        sql="UPDATE memories_claim SET status = CASE WHEN fragment_id = %(loser)s THEN 'active' ELSE 'superseded' END"
+        " WHERE fragment_id IN (%(winner)s, %(loser)s)",
+    ),
+    Plant("decision for one side only", "resolve", "Believed", HALF_DONE, sql=STATUS.format("active", "loser")),
+    Plant(
+        "decision forgotten",
+        "resolve",
+        "Believed",
+        LOST,
+        sql="UPDATE conflicts_pendingconflict SET resolution = '', resolved_at = NULL WHERE id = %(conflict)s",
+    ),
+    Plant("operation never ended", "consolidate", "Finished", HALF_DONE, live="no end"),
+    Plant("operation never taken", "consolidate", "Finished", HALF_DONE, live="no claim"),
+    Plant("operation dropped", "consolidate", "Finished", LOST, sql="DELETE FROM memories_operation WHERE id = %(id)s"),
+    Plant(
+        "operation failed in the end",
+        "consolidate",
+        "Finished",
+        LOST,
+        sql="UPDATE memories_operation SET state = 'failed' WHERE id = %(id)s",
+    ),
+    Plant(
+        "operation started twice",
+        "consolidate",
+        "Finished",
+        DOUBLED,
+        sql="INSERT INTO memories_operation ({columns}) SELECT {given} FROM memories_operation f WHERE f.id = %(id)s",
+    ),
+    Plant(
+        "consolidation taken back",
+        "consolidate",
+        "Merged",
+        LOST,
+        sql="UPDATE memories_fragment SET status = 'active' WHERE id = ANY(%(both)s)",
+    ),
+    Plant(
+        "consolidation in part",
+        "consolidate",
+        "Merged",
+        HALF_DONE,
+        sql="DELETE FROM memories_fragment WHERE id = %(first)s",
+    ),
+    Plant("fork that copies nothing", "branch", "Holds", LOST, "fork", live="no copy"),
+    Plant("fork in part", "branch", "Holds", HALF_DONE, "fork", sql=ONE_OF),
+    Plant("merge in part", "branch", "Holds", HALF_DONE, "merge", sql=ONE_OF),
+    Plant("merge applied twice", "branch", "Holds", DOUBLED, "merge", sql=AGAIN),
+    Plant("restore in part", "restore", "Holds", HALF_DONE, "restore", sql=ONE_OF),
+    Plant(
+        "restore without claims",
+        "restore",
+        "Believed",
+        LOST,
+        sql="DELETE FROM memories_claim WHERE fragment_id = %(winner)s",
+    ),
+    Plant("backup not listed", "restore", "BackedUp", LOST, sql="DELETE FROM memories_backup WHERE id = %(id)s"),
+    Plant("backup cut short", "restore", "BackedUp", HALF_DONE, file=True),
+    Plant(
+        "chat not kept",
+        "chat",
+        "Holds",
+        LOST,
+        trigger=(NO_EXCHANGE, "DROP TRIGGER chaos_drop ON memories_exchange; DROP FUNCTION chaos_drop"),
+    ),
+    Plant("chat kept twice", "chat", "Holds", DOUBLED, sql=AGAIN),
+    Plant(
+        "seal skipped",
+        "store",
+        "AuditChain",
+        BROKEN,
+        sql="DELETE FROM memories_seal WHERE id = (SELECT max(id) - 1 FROM memories_seal)",
+    ),
+]
+
+
+def played(arena: Arena, plant: Plant) -> list[Finding]:
+    """Return what the checker finds of a planted fault; none is left at work."""
+    with ExitStack() as stack:
+        database = stack.enter_context(psycopg.connect(arena.product.logins[OWNER], autocommit=True))
+        if plant.trigger:
+            database.execute(plant.trigger[0])
+            stack.callback(database.execute, plant.trigger[1])
+        if plant.live:
+            arena.product.plants.write_text(plant.live)
+            stack.callback(arena.product.plants.unlink)
+        doubt = 1.0 if plant.repeats else 0.0
+        load = Workload(arena.product, stories=[plant.story], patience=PATIENCE, doubt=doubt)
+        ledger = load.once()
+        if plant.sql:
+            _spoil(database, plant, ledger)
+        if plant.file:
+            _cut_short(arena, ledger)
+        return inspect(arena.product, ledger, quiet=PATIENCE, audited=plant.check == "AuditChain")
+
+
+def is_found(plant: Plant, findings: list[Finding]) -> bool:
+    """Return whether the check that has to find it did."""
+    return any((one.check, one.verdict) == (plant.check, plant.verdict) for one in findings)
+
+
+def _spoil(database: psycopg.Connection[Any], plant: Plant, ledger: Ledger) -> None:
+    (fact, *_) = [one for one in ledger.facts if _is_about(plant, one)]
+    table = "memories_operation" if "memories_operation" in plant.sql else "memories_fragment"
+    statement = plant.sql
+    if "{columns}" in statement:
+        columns, given = _columns(database, table, content=plant.sql == ELSEWHERE)
+        statement = statement.format(columns=columns, given=given)
+    changed = database.execute(statement, _fields(fact)).rowcount
+    assert changed, f"{plant.name}: nothing was there to be spoilt"
+
+
+def _is_about(plant: Plant, fact: Fact) -> bool:
+    named = plant.check == "AuditChain" or type(fact).__name__ == plant.check
+    return named and plant.operation in ("", fact.operation)
+
+
+def _fields(fact: Fact) -> dict[str, Any]:
+    """Return what a statement may name of a fact."""
+    fields = {name: getattr(fact, name) for name in fact.__slots__}
+    if isinstance(fact, Batch):
+        fields |= {"id": fact.items[0].id, "ids": [item.id for item in fact.items]}
+    elif "markers" in fields:
+        fields["marker"] = fields["markers"][0]
+    elif "ids" in fields:
+        fields |= {"both": list(fields["ids"]), "first": fields["ids"][0]}
+    return {name: value for name, value in fields.items() if isinstance(value, str | list) and name != "items"}
+
+
+def _columns(database: psycopg.Connection[Any], table: str, *, content: bool) -> tuple[str, str]:
+    """Return a table's columns, and what a copy of a row of it has in them."""
+    asked = "SELECT column_name FROM information_schema.columns WHERE table_name = %s AND is_generated = 'NEVER'"
+    names = [name for (name,) in database.execute(asked, [table])]
+    other = {"id": "gen_random_uuid()", **({"content": "%(content)s"} if content else {})}
+    return ", ".join(names), ", ".join(other.get(name, f"f.{name}") for name in names)
+
+
+def _cut_short(arena: Arena, ledger: Ledger) -> None:
+    folder: Path = arena.product.data_dir / "backups"
+    (file,) = [
+        path
+        for path in folder.rglob("*.gz")
+        if path.stat().st_mtime == max(one.stat().st_mtime for one in folder.rglob("*.gz"))
+    ]
+    file.write_bytes(file.read_bytes()[:-40])
