@@ -26,6 +26,7 @@ from memories.access.transactions import (
     attributed_transaction,
     connect,
     enter,
+    is_cut_off,
     retry_on_contention,
 )
 
@@ -42,6 +43,7 @@ __all__ = [
     "connect",
     "enter",
     "find",
+    "is_cut_off",
     "admit_key",
     "principal_of_key",
     "principal_of_member",

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 DISTURBED = ("40P01", "40001")  # a deadlock, and two transactions that can't both be as if alone
+CUT_OFF = ("08", "57P")  # connections that broke or are refused, and a server that ends
 RETRY_DELAYS = (0.1, 0.2, 0.4, 0.8, 1.6)  # docs/spec.md §15
 log = structlog.get_logger(__name__)
 _away = threading.Event()  # this process found that all tries were in vain
@@ -134,6 +135,12 @@ def retry_on_contention(work: Callable[[], T]) -> T:
             log.info("begun_anew", why=type(error.__cause__).__name__)
         time.sleep(random.uniform(delay / 2, delay * 2))  # those who met shall not meet again
     return work()
+
+
+def is_cut_off(error: Exception) -> bool:
+    """Return whether an error tells that the database went away; libpq's own have no code."""
+    state = getattr(error.__cause__, "sqlstate", None)
+    return isinstance(error, OperationalError | InterfaceError) and (state is None or state.startswith(CUT_OFF))
 
 
 def _context(principal: "Principal", why: str) -> str:

@@ -135,21 +135,29 @@ def _carry_out(principal: Principal, operation: Operation, handlers: Mapping[str
         log.warning("lease_lost", operation=str(operation.id), kind=operation.kind)
     except Cancelled:
         _end(principal, operation, OperationState.CANCELLED, **_left(progress))
-    except Exception as error:  # whatever a handler raises belongs into the row that people look at
-        code = error_code_of(error)
-        about = {"operation": str(operation.id), "kind": operation.kind, "code": code}
-        # What a room refuses by a name of its own is an answer; a traceback tells of what nobody foresaw.
-        if code == UNFORESEEN:
-            log.exception("operation_failed", **about)
+    except Exception as error:  # noqa: BLE001  # whatever a handler raises belongs into the row that people look at
+        if access.is_cut_off(error):
+            # The lease runs out, and another worker goes on: a restart of Postgres fails no operation.
+            log.warning("database_lost", operation=str(operation.id), kind=operation.kind)
         else:
-            log.warning("operation_failed", **about)
-        _end(
-            principal,
-            operation,
-            OperationState.FAILED,
-            error={"code": code, "type": type(error).__name__, **_more(error)},
-            **_left(progress),
-        )
+            _fail(principal, operation, progress, error)
+
+
+def _fail(principal: Principal, operation: Operation, progress: Progress, error: Exception) -> None:
+    code = error_code_of(error)
+    about = {"operation": str(operation.id), "kind": operation.kind, "code": code}
+    # What a room refuses by a name of its own is an answer; a traceback tells of what nobody foresaw.
+    if code == UNFORESEEN:
+        log.exception("operation_failed", exc_info=error, **about)
+    else:
+        log.warning("operation_failed", **about)
+    _end(
+        principal,
+        operation,
+        OperationState.FAILED,
+        error={"code": code, "type": type(error).__name__, **_more(error)},
+        **_left(progress),
+    )
 
 
 def _as_kept(principal: Principal, operation: Operation) -> Operation:

@@ -2,8 +2,9 @@
 
 from dataclasses import replace
 
+import psycopg
 import pytest
-from django.db import connection
+from django.db import OperationalError, connection
 from django.forms import model_to_dict
 from django.utils import timezone
 
@@ -126,6 +127,29 @@ def test_a_database_error_in_a_handler_fails_the_operation_only(run):
 
     ended, _ = run(handler)
     assert (ended.state, ended.error["type"]) == ("failed", "DataError")
+
+
+@pytest.mark.parametrize(
+    "cause", [psycopg.OperationalError("server closed the connection"), psycopg.errors.CrashShutdown("terminating")]
+)
+def test_a_database_that_went_away_leaves_it_to_the_next_worker(cause, run, principal, row_of, time_machine):
+    def handler(*_):
+        raise OperationalError("away") from cause
+
+    _, operation = run(handler)
+    left = row_of(principal, operation)
+    assert (left.state, left.error) == ("running", None)
+    time_machine.move_to(timezone.now() + operations.leases.lease() * 2)
+    ended, _ = run(lambda *_: {"answer": 42}, operation)
+    assert (ended.state, ended.fence) == ("succeeded", 2)
+
+
+def test_a_database_that_has_no_room_fails_it(run):
+    def handler(*_):
+        raise OperationalError("full") from psycopg.errors.DiskFull("no space left")
+
+    ended, _ = run(handler)
+    assert (ended.state, ended.error["type"]) == ("failed", "OperationalError")
 
 
 def test_a_worker_that_lost_its_lease_writes_nothing_any_more(run, principal, begin, row_of, now):

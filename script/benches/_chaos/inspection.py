@@ -63,6 +63,7 @@ def _look(product: Product, ledger: Ledger, database: psycopg.Connection[Any]) -
         claims[claim["subject"]].append(claim)
     for fragment, ballot in database.execute(VOTES):
         votes[str(fragment)][ballot] += 1
+    started = _started(database)  # before anything is started here
     for fact in ledger.facts:
         if isinstance(fact, BackedUp):
             _read_again(caller, fact)
@@ -74,7 +75,7 @@ def _look(product: Product, ledger: Ledger, database: psycopg.Connection[Any]) -
         claims=claims,
         conflicts=_by_id(caller.listed("/api/v1/conflicts", status="all")),
         operations=_by_id(operations),
-        started=_started(database),
+        started=started,
         backups=_by_id(caller.listed("/api/v1/backups")),
         unindexed={str(row[0]) for row in database.execute(UNINDEXED)},
         votes=votes,

@@ -24,7 +24,7 @@ AGAIN = """INSERT INTO memories_fragment ({columns})
     WHERE n.name = %(namespace)s AND f.content LIKE '%%' || %(marker)s || '%%' LIMIT 1"""
 ELSEWHERE = """INSERT INTO memories_fragment ({columns})
     SELECT {given} FROM memories_fragment f JOIN memories_namespace n ON n.id = f.namespace_id
-    WHERE n.name LIKE 'chaos:%%' AND f.key IS NULL ORDER BY f.id DESC LIMIT 1"""
+    WHERE n.name LIKE 'chaos:%%' ORDER BY f.id DESC LIMIT 1"""
 ONE_OF = """DELETE FROM memories_fragment f USING memories_namespace n
     WHERE n.id = f.namespace_id AND n.name = %(namespace)s AND f.content LIKE '%%' || %(marker)s || '%%'"""
 KEPT_WORDS = """
