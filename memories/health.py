@@ -64,7 +64,7 @@ def _database() -> dict[str, str]:
 
 
 def _asked() -> Future[None]:
-    """Return the question that is under way, or a new one: however many ask, one thread waits for a database that hangs.
+    """Return the question that is under way, or a new one: one thread waits for a database that hangs, whoever asks.
 
     Nothing of libpq's or of Postgres' ends the wait for a server that stands still.
     """

@@ -55,6 +55,19 @@ class TimedProtocol(HttpToolsProtocol):
             self._late = None
 
 
+class WatchedProcesses(Multiprocess):
+    """Several processes on one socket, of which a dead one is replaced at once.
+
+    While this process holds their end of a pipe too, an answer of one that died meanwhile is waited for to the end.
+    """
+
+    def keep_subprocess_alive(self) -> None:
+        """Let go of their ends, then look after them."""
+        for process in self.processes:
+            process.child_conn.close()
+        super().keep_subprocess_alive()
+
+
 def serve(settings: env.Settings, *, host: str, port: int, processes: int) -> int:
     """Serve until a signal. Return the exit code: 1 when a process could not start."""
     config = uvicorn.Config(
@@ -79,6 +92,6 @@ def serve(settings: env.Settings, *, host: str, port: int, processes: int) -> in
     if processes == 1:
         uvicorn.Server(config).run(sockets=[listening])
         return 0
-    supervisor = Multiprocess(config, sockets=[listening])
+    supervisor = WatchedProcesses(config, sockets=[listening])
     supervisor.run()
     return int(any(process.exitcode == FAILED for process in supervisor.processes))

@@ -13,9 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from _chaos.link import Link, to_port, to_socket
-from _chaos.product import Product, free_port
-
 from memories.providers.fake_servers import running as answering
 from memories.providers.fake_upstream import FakeUpstream
 from novamem import env
@@ -23,6 +20,9 @@ from novamem.cluster import PostgresCluster, cluster_of, owner
 from novamem.database import APP, APP_ROLE, OWNER
 from novamem.embedded import DATABASE, running
 from novamem.embedded import OWNER as OWNER_ROLE
+
+from .link import Link, to_port, to_socket
+from .product import Product, free_port
 
 DISK_MB = 700  # of a disk that is made to be filled
 EMBEDDED, WIRED, SMALL_DISK = "embedded", "wired", "small disk"

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 import httpx2
-from _chaos.ledger import Ledger, Row
+
+from .ledger import Ledger, Row
 
 PATIENCE = 120.0  # seconds until an operation counts as never answered
 ANSWER = 10.0  # seconds that one try waits

@@ -13,10 +13,11 @@ from pathlib import Path
 
 import psutil
 import psycopg
-from _chaos.arena import EMBEDDED, SMALL_DISK, WIRED, Arena
 
 from novamem import env
 from novamem.database import APP
+
+from .arena import EMBEDDED, SMALL_DISK, WIRED, Arena
 
 CLOCKS = (
     "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1",

@@ -7,13 +7,14 @@ from contextlib import suppress
 from typing import Any
 
 import psycopg
-from _chaos.caller import Caller, Refused
-from _chaos.ledger import BROKEN, BackedUp, Finding, Forgotten, Ledger, Row, Sight
-from _chaos.product import PROJECT, Product
-from _chaos.workload import FRAGMENTS, MARKER
 from psycopg import sql
 
 from novamem.database import OWNER
+
+from .caller import Caller, Refused
+from .ledger import BROKEN, BackedUp, Finding, Forgotten, Ledger, Row, Sight
+from .product import PROJECT, Product
+from .workload import FRAGMENTS, MARKER
 
 STATUSES = ["active", "superseded", "quarantined", "archived", "disputed"]
 QUIET = 60.0  # seconds for chats to be kept and operations to end

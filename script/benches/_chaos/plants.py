@@ -11,13 +11,15 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
-from _chaos.arena import Arena
-from _chaos.inspection import inspect
-from _chaos.ledger import BROKEN, DOUBLED, HALF_DONE, LOST, RESURRECTED, Batch, Fact, Finding, Ledger
-from _chaos.workload import Workload
 
 from novamem.database import OWNER
 
+from .arena import Arena
+from .inspection import inspect
+from .ledger import BROKEN, DOUBLED, HALF_DONE, LOST, RESURRECTED, Batch, Fact, Finding, Ledger
+from .workload import Workload
+
+REFUSED = "refused"  # by the database itself
 PATIENCE = 6.0  # seconds for an operation that may never end
 AGAIN = """INSERT INTO memories_fragment ({columns})
     SELECT {given} FROM memories_fragment f JOIN memories_namespace n ON n.id = f.namespace_id
@@ -115,10 +117,10 @@ PLANTS = [
         "claim",
         "Believed",
         LOST,
-        sql="UPDATE memories_claim SET status = CASE WHEN fragment_id = %(loser)s THEN 'active' ELSE 'superseded' END"
-        " WHERE fragment_id IN (%(winner)s, %(loser)s)",
+        sql=STATUS.format("superseded", "winner") + "; " + STATUS.format("active", "loser"),
     ),
-    Plant("decision for one side only", "resolve", "Believed", HALF_DONE, sql=STATUS.format("active", "loser")),
+    Plant("both values believed", "claim", "Constraint", REFUSED, sql=STATUS.format("active", "loser")),
+    Plant("decision for one side only", "resolve", "Believed", HALF_DONE, sql=STATUS.format("quarantined", "winner")),
     Plant(
         "decision forgotten",
         "resolve",
@@ -202,8 +204,10 @@ def played(arena: Arena, plant: Plant) -> list[Finding]:
         doubt = 1.0 if plant.repeats else 0.0
         load = Workload(arena.product, stories=[plant.story], patience=PATIENCE, doubt=doubt)
         ledger = load.once()
-        if plant.sql:
+        try:
             _spoil(database, plant, ledger)
+        except psycopg.errors.IntegrityError as error:
+            return [Finding(REFUSED, "Constraint", plant.story, str(error.diag.constraint_name))]
         if plant.file:
             _cut_short(arena, ledger)
         return inspect(arena.product, ledger, quiet=PATIENCE, audited=plant.check == "AuditChain")
@@ -215,18 +219,20 @@ def is_found(plant: Plant, findings: list[Finding]) -> bool:
 
 
 def _spoil(database: psycopg.Connection[Any], plant: Plant, ledger: Ledger) -> None:
+    if not plant.sql:
+        return
     (fact, *_) = [one for one in ledger.facts if _is_about(plant, one)]
     table = "memories_operation" if "memories_operation" in plant.sql else "memories_fragment"
     statement = plant.sql
     if "{columns}" in statement:
         columns, given = _columns(database, table, content=plant.sql == ELSEWHERE)
         statement = statement.format(columns=columns, given=given)
-    changed = database.execute(statement, _fields(fact)).rowcount
-    assert changed, f"{plant.name}: nothing was there to be spoilt"
+    changed = [database.execute(part, _fields(fact)).rowcount for part in statement.split("; ")]
+    assert all(changed), f"{plant.name}: nothing was there to be spoilt"
 
 
 def _is_about(plant: Plant, fact: Fact) -> bool:
-    named = plant.check == "AuditChain" or type(fact).__name__ == plant.check
+    named = plant.check in ("AuditChain", "Constraint") or type(fact).__name__ == plant.check
     return named and plant.operation in ("", fact.operation)
 
 

@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from _chaos.caller import DOUBT, PATIENCE, Caller, Refused, Unanswered
-from _chaos.ledger import BackedUp, Batch, Believed, Finished, Forgotten, Holds, Ledger, Merged, Row, Stored
-from _chaos.product import PROJECT, Product
+from .caller import DOUBT, PATIENCE, Caller, Refused, Unanswered
+from .ledger import BackedUp, Batch, Believed, Finished, Forgotten, Holds, Ledger, Merged, Row, Stored
+from .product import PROJECT, Product
 
 FRAGMENTS = "/api/v1/fragments"
 BATCH = 5
