@@ -39,12 +39,12 @@ COLUMNS = """
 def inspect(product: Product, ledger: Ledger, *, quiet: float = QUIET, audited: bool = True) -> list[Finding]:
     """Return what of the ledger does not hold, and whether the audit chain is broken."""
     with psycopg.connect(product.logins[OWNER], autocommit=True) as database:
-        _settle(database, quiet)
+        settle(database, quiet)
         findings = ledger.check(_look(product, ledger, database))
     return findings + (_proof(product) if audited else [])
 
 
-def _settle(database: psycopg.Connection[Any], quiet: float) -> None:
+def settle(database: psycopg.Connection[Any], quiet: float) -> None:
     """Wait for what ends by itself."""
     deadline = time.monotonic() + quiet
     while database.execute(WAITING).fetchone() != (0,) and time.monotonic() < deadline:

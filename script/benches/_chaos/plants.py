@@ -4,10 +4,8 @@ Some are at work while clients write (`plant/planted.py`, triggers); others leav
 would leave there.
 """
 
-from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -15,12 +13,12 @@ import psycopg
 from novamem.database import OWNER
 
 from .arena import Arena
-from .inspection import inspect
-from .ledger import BROKEN, DOUBLED, HALF_DONE, LOST, RESURRECTED, Batch, Fact, Finding, Ledger
+from .inspection import inspect, settle
+from .ledger import BROKEN, DOUBLED, HALF_DONE, LOST, RESURRECTED, BackedUp, Batch, Fact, Finding, Ledger
 from .workload import Workload
 
 REFUSED = "refused"  # by the database itself
-PATIENCE = 6.0  # seconds for an operation that may never end
+PATIENCE = 10.0  # seconds for an operation that may never end
 AGAIN = """INSERT INTO memories_fragment ({columns})
     SELECT {given} FROM memories_fragment f JOIN memories_namespace n ON n.id = f.namespace_id
     WHERE n.name = %(namespace)s AND f.content LIKE '%%' || %(marker)s || '%%' LIMIT 1"""
@@ -40,7 +38,16 @@ NO_EXCHANGE = """
     CREATE FUNCTION chaos_drop() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
     CREATE TRIGGER chaos_drop BEFORE INSERT ON memories_exchange FOR EACH ROW EXECUTE FUNCTION chaos_drop()
 """
-Execute = Callable[[str, dict[str, Any]], None]
+FORGED = """
+    ALTER TABLE memories_fragmentevent DISABLE TRIGGER USER;
+    UPDATE memories_fragmentevent SET authority = authority {} 1 WHERE pgh_id = (
+        SELECT min(pgh_id) FROM memories_fragmentevent e JOIN memories_project p ON p.id = e.project_id
+        WHERE p.name = 'chaos');
+    ALTER TABLE memories_fragmentevent ENABLE TRIGGER USER
+"""
+FIRST_SEAL = """DELETE FROM memories_seal WHERE id = (
+    SELECT s.id FROM memories_seal s JOIN memories_project p ON p.id = s.project_id
+    WHERE p.name = 'chaos' ORDER BY s.number LIMIT 1)"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,13 +188,8 @@ PLANTS = [
         trigger=(NO_EXCHANGE, "DROP TRIGGER chaos_drop ON memories_exchange; DROP FUNCTION chaos_drop"),
     ),
     Plant("chat kept twice", "chat", "Holds", DOUBLED, sql=AGAIN),
-    Plant(
-        "seal skipped",
-        "store",
-        "AuditChain",
-        BROKEN,
-        sql="DELETE FROM memories_seal WHERE id = (SELECT max(id) - 1 FROM memories_seal)",
-    ),
+    Plant("history rewritten", "store", "AuditChain", BROKEN, trigger=(FORGED.format("+"), FORGED.format("-"))),
+    Plant("seal skipped", "store", "AuditChain", BROKEN, sql=FIRST_SEAL),  # the last one: nothing mends it
 ]
 
 
@@ -195,6 +197,8 @@ def played(arena: Arena, plant: Plant) -> list[Finding]:
     """Return what the checker finds of a planted fault; none is left at work."""
     with ExitStack() as stack:
         database = stack.enter_context(psycopg.connect(arena.product.logins[OWNER], autocommit=True))
+        if plant.check == "AuditChain":
+            arena.product.manage("audit", "seal").communicate()
         if plant.trigger:
             database.execute(plant.trigger[0])
             stack.callback(database.execute, plant.trigger[1])
@@ -209,7 +213,7 @@ def played(arena: Arena, plant: Plant) -> list[Finding]:
         except psycopg.errors.IntegrityError as error:
             return [Finding(REFUSED, "Constraint", plant.story, str(error.diag.constraint_name))]
         if plant.file:
-            _cut_short(arena, ledger)
+            _cut_short(arena, database, ledger)
         return inspect(arena.product, ledger, quiet=PATIENCE, audited=plant.check == "AuditChain")
 
 
@@ -221,6 +225,7 @@ def is_found(plant: Plant, findings: list[Finding]) -> bool:
 def _spoil(database: psycopg.Connection[Any], plant: Plant, ledger: Ledger) -> None:
     if not plant.sql:
         return
+    settle(database, PATIENCE)
     (fact, *_) = [one for one in ledger.facts if _is_about(plant, one)]
     table = "memories_operation" if "memories_operation" in plant.sql else "memories_fragment"
     statement = plant.sql
@@ -256,11 +261,9 @@ def _columns(database: psycopg.Connection[Any], table: str, *, content: bool) ->
     return ", ".join(names), ", ".join(other.get(name, f"f.{name}") for name in names)
 
 
-def _cut_short(arena: Arena, ledger: Ledger) -> None:
-    folder: Path = arena.product.data_dir / "backups"
-    (file,) = [
-        path
-        for path in folder.rglob("*.gz")
-        if path.stat().st_mtime == max(one.stat().st_mtime for one in folder.rglob("*.gz"))
-    ]
+def _cut_short(arena: Arena, database: psycopg.Connection[Any], ledger: Ledger) -> None:
+    (fact, *_) = [one for one in ledger.facts if isinstance(one, BackedUp)]
+    name = database.execute("SELECT file FROM memories_backup WHERE id = %s", [fact.id]).fetchone()
+    assert name
+    file = arena.product.data_dir / "backups" / str(name[0])
     file.write_bytes(file.read_bytes()[:-40])

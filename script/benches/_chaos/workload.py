@@ -123,7 +123,7 @@ class Client:
         marks = [self._kept(place) for _ in range(3)]
         self._done("fork", place, f"/api/v1/namespaces/{place}/fork", {"target": branch})
         self.ledger.keep(Holds("fork", branch, marks))
-        marks += [self._kept(branch) for _ in range(2)]
+        marks = marks + [self._kept(branch) for _ in range(2)]
         self._done("merge", place, f"/api/v1/namespaces/{branch}/merge", {"target": place})
         self.ledger.keep(Holds("merge", place, marks))
 
