@@ -20,6 +20,7 @@ from novamem.request_limits import Bounded, RequestRefused
 from novamem.request_queues import Overloaded, RequestQueues
 
 HEALTH = ("/healthz", "/health")
+READINESS = "/readyz"
 
 
 class Pages(Bounded):
@@ -30,6 +31,8 @@ class Pages(Bounded):
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="pages")
         # What needs no database does not queue behind those who wait for it.
         self._light = ThreadPoolExecutor(2, thread_name_prefix="light")
+        # What says in time that the database hangs behind neither.
+        self._probes = ThreadPoolExecutor(2, thread_name_prefix="probes")
         self._queues = RequestQueues()
 
     def load_middleware(self, is_async: bool = False) -> None:
@@ -47,8 +50,7 @@ class Pages(Bounded):
             raise RequestRefused(503, "overloaded", str(error), retry_after=error.retry_after) from error
         except RequestAborted:
             return
-        light = scope["path"] in HEALTH or scope["path"].startswith(settings.STATIC_URL)
-        threads = self._light if light else self._threads
+        threads = self._threads_for(scope["path"])
         async with queue.place() if queue else nullcontext():
             response = await _in_thread(threads, self._answer, scope, body)
         if not response.streaming:
@@ -62,6 +64,11 @@ class Pages(Bounded):
         finally:
             left.cancel()
             await _in_thread(threads, response.close)
+
+    def _threads_for(self, path: str) -> Executor:
+        if path == READINESS:
+            return self._probes
+        return self._light if path in HEALTH or path.startswith(settings.STATIC_URL) else self._threads
 
     def _answer(self, scope: Any, body: Any) -> HttpResponseBase:
         set_script_prefix(get_script_prefix(scope))

@@ -96,7 +96,7 @@ def broken(request: HttpRequest) -> HttpResponse:
 
 
 urlpatterns = [path("large", large), path("echo", echo), path("broken", broken), path("download", download)]
-urlpatterns += [path("held", held), path("healthz", healthz), path("health", healthz)]
+urlpatterns += [path("held", held), path("healthz", healthz), path("health", healthz), path("readyz", healthz)]
 Event = dict[str, Any]
 
 
@@ -199,19 +199,19 @@ def test_what_fails_is_answered(pages: Pages) -> None:
     assert start["status"] == 500
 
 
-def test_what_needs_no_database_waits_for_nobody_who_does(pages: Pages) -> None:
+def test_probes_and_what_needs_no_database_wait_for_nobody_who_does(pages: Pages) -> None:
     async def both() -> list[int]:
         waits = asyncio.create_task(exchanged(pages, "/held", at_once()))
         await asyncio.to_thread(HELD.wait, 20)
         try:
-            places = ("/healthz", "/health", "/static/console/mark.svg")
+            places = ("/healthz", "/health", "/readyz", "/static/console/mark.svg")
             told = [await asyncio.wait_for(exchanged(pages, place, at_once()), 10) for place in places]
         finally:
             FREED.set()
             await waits
         return [events[0]["status"] for events in told]
 
-    assert run(both()) == [200, 200, 200]
+    assert run(both()) == [200, 200, 200, 200]
 
 
 def test_a_download_ends_with_the_caller(pages: Pages, door: Any, endless: type[Endless]) -> None:
