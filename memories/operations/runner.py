@@ -100,6 +100,7 @@ class Progress:
 
 
 UNFORESEEN = "internal"
+DISK_FULL = "53100"  # of Postgres
 Handler = Callable[[Principal, Operation, Progress], dict[str, Any]]
 
 
@@ -172,7 +173,9 @@ def _left(progress: Progress) -> dict[str, Any]:
 
 
 def error_code_of(error: Exception) -> str:
-    """Return the error's code, if it is one of ours."""
+    """Return the error's code, if it is one of ours or tells that the database's disk is full."""
+    if getattr(error.__cause__, "sqlstate", None) == DISK_FULL:
+        return "no_space"
     return error.code if isinstance(error, NovaError) else UNFORESEEN
 
 

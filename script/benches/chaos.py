@@ -30,7 +30,7 @@ from _chaos.faults import FAULTS, Fault, NotReached, has_clock
 from _chaos.inspection import inspect
 from _chaos.ledger import VERDICTS, Finding, Ledger
 from _chaos.plants import PLANTS, is_found, played
-from _chaos.workload import Workload, namespace, text
+from _chaos.workload import Workload, marker, namespace, text
 
 AGAIN = 120.0  # seconds for writes to be answered again
 
@@ -150,8 +150,8 @@ def wait_for_write(where: Arena) -> float:
     caller = Caller(where.product.url, where.product.keys["writer"], Ledger(), answer=2.0, pause=0.02, patience=AGAIN)
     if not where.product.runs:
         where.product.launch()
-    mark = "".join(namespace().rpartition(":")[2])
-    caller.tell("store", "POST", "/api/v1/fragments", {"namespace": namespace(), "content": text(mark)})
+    with caller:
+        caller.tell("store", "POST", "/api/v1/fragments", {"namespace": namespace(), "content": text(marker())})
     return time.monotonic() - begun
 
 

@@ -149,7 +149,7 @@ def test_a_database_that_has_no_room_fails_it(run):
         raise OperationalError("full") from psycopg.errors.DiskFull("no space left")
 
     ended, _ = run(handler)
-    assert (ended.state, ended.error["type"]) == ("failed", "OperationalError")
+    assert (ended.state, ended.error["code"]) == ("failed", "no_space")
 
 
 def test_a_worker_that_lost_its_lease_writes_nothing_any_more(run, principal, begin, row_of, now):

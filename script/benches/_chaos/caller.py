@@ -4,7 +4,7 @@ import random
 import time
 import uuid
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 import httpx2
 
@@ -43,6 +43,12 @@ class Caller:
         self._doubt = doubt
         self._key = {"Authorization": f"Bearer {key}"}
         self._client = httpx2.Client(timeout=answer, trust_env=False)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._client.close()
 
     def tell(
         self,

@@ -38,9 +38,11 @@ COLUMNS = """
 
 def inspect(product: Product, ledger: Ledger, *, quiet: float = QUIET, audited: bool = True) -> list[Finding]:
     """Return what of the ledger does not hold, and whether the audit chain is broken."""
-    with psycopg.connect(product.logins[OWNER], autocommit=True) as database:
+    # Its own counts are nobody's operations.
+    caller = Caller(product.url, product.keys["reviewer"], Ledger(), patience=QUIET, doubt=0.0)
+    with caller, psycopg.connect(product.logins[OWNER], autocommit=True) as database:
         settle(database, quiet)
-        findings = ledger.check(_look(product, ledger, database))
+        findings = ledger.check(_look(caller, ledger, database))
     return findings + (_proof(product) if audited else [])
 
 
@@ -51,9 +53,7 @@ def settle(database: psycopg.Connection[Any], quiet: float) -> None:
         time.sleep(0.2)
 
 
-def _look(product: Product, ledger: Ledger, database: psycopg.Connection[Any]) -> Sight:
-    # Its own counts are nobody's operations.
-    caller = Caller(product.url, product.keys["reviewer"], Ledger(), patience=QUIET)
+def _look(caller: Caller, ledger: Ledger, database: psycopg.Connection[Any]) -> Sight:
     fragments = caller.listed(FRAGMENTS, status=STATUSES)
     operations = caller.listed("/api/v1/operations")
     places, claims, votes = defaultdict(list), defaultdict(list), defaultdict(Counter)

@@ -157,11 +157,12 @@ class Believed:
 
 @dataclass(slots=True)
 class Finished:
-    """An operation ended well, and was done once."""
+    """An operation ended as it was told, well unless it named a reason, and was done once."""
 
     operation: str
     namespace: str
     id: str
+    state: str = "succeeded"
 
     def check(self, seen: Sight) -> Iterator[tuple[str, str]]:
         """How it ended, and how many of it there are."""
@@ -170,7 +171,7 @@ class Finished:
             yield LOST, f"{self.operation} {self.id} is not there"
         elif row["state"] in ("queued", "running"):
             yield HALF_DONE, f"{self.operation} {self.id} is {row['state']} and never ends"
-        elif row["state"] != "succeeded":
+        elif row["state"] != self.state:
             yield LOST, f"{self.operation} {self.id} {row['state']}: {row['error']}"
         if (times := seen.started[self.operation, self.namespace]) > 1:
             yield DOUBLED, f"{times} operations {self.operation} of {self.namespace}"

@@ -18,7 +18,7 @@ from .ledger import BROKEN, DOUBLED, HALF_DONE, LOST, RESURRECTED, BackedUp, Bat
 from .workload import Workload
 
 REFUSED = "refused"  # by the database itself
-PATIENCE = 10.0  # seconds for an operation that may never end
+PATIENCE, NEVER = 60.0, 8.0  # seconds for an operation, and for one that never ends
 AGAIN = """INSERT INTO memories_fragment ({columns})
     SELECT {given} FROM memories_fragment f JOIN memories_namespace n ON n.id = f.namespace_id
     WHERE n.name = %(namespace)s AND f.content LIKE '%%' || %(marker)s || '%%' LIMIT 1"""
@@ -206,7 +206,8 @@ def played(arena: Arena, plant: Plant) -> list[Finding]:
             arena.product.plants.write_text(plant.live)
             stack.callback(arena.product.plants.unlink)
         doubt = 1.0 if plant.repeats else 0.0
-        load = Workload(arena.product, stories=[plant.story], patience=PATIENCE, doubt=doubt)
+        patience = NEVER if plant.verdict == HALF_DONE and plant.live else PATIENCE
+        load = Workload(arena.product, stories=[plant.story], patience=patience, doubt=doubt)
         ledger = load.once()
         try:
             _spoil(database, plant, ledger)
@@ -214,7 +215,7 @@ def played(arena: Arena, plant: Plant) -> list[Finding]:
             return [Finding(REFUSED, "Constraint", plant.story, str(error.diag.constraint_name))]
         if plant.file:
             _cut_short(arena, database, ledger)
-        return inspect(arena.product, ledger, quiet=PATIENCE, audited=plant.check == "AuditChain")
+        return inspect(arena.product, ledger, quiet=patience, audited=plant.check == "AuditChain")
 
 
 def is_found(plant: Plant, findings: list[Finding]) -> bool:

@@ -31,14 +31,20 @@ def probed(where: Arena, *, times: int = 3) -> Probed:
     """Stop every process of Postgres, have many wait for it, and ask meanwhile."""
     product = where.product
     writer = product.keys["writer"]
-    place, caller = namespace(), Caller(product.url, writer, Ledger(), doubt=0.0)
+    place = namespace()
+    with Caller(product.url, writer, Ledger(), doubt=0.0) as caller:
+        return _probed(where, caller, place, times)
+
+
+def _probed(where: Arena, caller: Caller, place: str, times: int) -> Probed:
     caller.tell("namespace", "POST", "/api/v1/namespaces", {"name": place})
     for _ in range(8):  # each of the processes has seen the key
         answer = caller.chat("Where does the heron nest?", place)
         assert answer is not None
         assert answer.is_success
+    product = where.product
     body = {"namespace": place, "content": "The heron waits."}
-    head = {"Authorization": f"Bearer {writer}"}
+    head = {"Authorization": f"Bearer {product.keys['writer']}"}
     with httpx2.Client(timeout=60, trust_env=False) as client, ThreadPoolExecutor(WRITERS) as waiting:
         with hung_database(where):
             writes = [

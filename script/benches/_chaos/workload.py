@@ -6,6 +6,7 @@ import threading
 import uuid
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from typing import Any
 
 from .caller import DOUBT, PATIENCE, Caller, Refused, Unanswered
@@ -14,6 +15,7 @@ from .product import PROJECT, Product
 
 FRAGMENTS = "/api/v1/fragments"
 BATCH = 5
+KNOWN = ("no_space", "worker_lost")  # an operation that says so did nothing
 MARKER = r"(zu[bdfghkmnprtvwxz]{12}q)"
 
 
@@ -33,13 +35,14 @@ def text(mark: str) -> str:
     return f"The {mark} of {words[0]} rests near {words[1]} while {words[2]} turns {words[3]}."
 
 
-class Client:
+class Client(ExitStack):
     """Three keys of one project, and what they have written."""
 
     def __init__(self, product: Product, ledger: Ledger, *, patience: float, doubt: float) -> None:
+        super().__init__()
         self.ledger = ledger
         self.writer, self.rival, self.reviewer = (
-            Caller(product.url, product.keys[who], ledger, patience=patience, doubt=doubt)
+            self.enter_context(Caller(product.url, product.keys[who], ledger, patience=patience, doubt=doubt))
             for who in ("writer", "rival", "reviewer")
         )
 
@@ -170,8 +173,13 @@ class Client:
 
     def _done(self, kind: str, place: str, path: str, body: Row) -> Row:
         started = self.reviewer.tell(kind, "POST", path, body)
-        self.ledger.keep(Finished(kind, place, started["id"]))
-        return self.reviewer.ended(started)
+        fact = Finished(kind, place, started["id"])
+        self.ledger.keep(fact)
+        ended = self.reviewer.ended(started)
+        if ended["state"] == "failed" and ended["error"]["code"] in KNOWN:
+            fact.state = "failed"
+            raise Refused(f"{kind}: {ended['error']}")
+        return ended
 
 
 # By how often: what is cheap is done more often.
@@ -221,16 +229,16 @@ class Workload:
 
     def once(self) -> Ledger:
         """Tell each story once, one after the other."""
-        client = Client(self._product, self.ledger, **self._how)
-        for name in self._names:
-            self._story(client, name)
+        with Client(self._product, self.ledger, **self._how) as client:
+            for name in self._names:
+                self._story(client, name)
         return self.ledger
 
     def _tell(self) -> None:
-        client = Client(self._product, self.ledger, **self._how)
         weights = [STORIES[name][0] for name in self._names]
-        while not self._over.is_set():
-            self._story(client, random.choices(self._names, weights)[0])
+        with Client(self._product, self.ledger, **self._how) as client:
+            while not self._over.is_set():
+                self._story(client, random.choices(self._names, weights)[0])
 
     def _story(self, client: Client, name: str) -> None:
         try:
