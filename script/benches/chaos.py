@@ -12,7 +12,9 @@ anything was found.
 import argparse
 import itertools
 import json
+import signal
 import statistics
+import sys
 import time
 from collections import Counter
 from dataclasses import asdict, dataclass, field
@@ -26,10 +28,11 @@ django.setup()
 # Django has to be set up before its models can be imported.
 from _chaos.arena import EMBEDDED, SMALL_DISK, Arena, arena, can_mount
 from _chaos.caller import Caller
-from _chaos.faults import FAULTS, Fault, NotReached, has_clock
+from _chaos.faults import FAULTS, Fault, NotReached, hang_database, has_clock
 from _chaos.inspection import inspect
 from _chaos.ledger import VERDICTS, Finding, Ledger
 from _chaos.plants import PLANTS, is_found, played
+from _chaos.probes import probed
 from _chaos.workload import Workload, marker, namespace, text
 
 AGAIN = 120.0  # seconds for writes to be answered again
@@ -72,6 +75,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="also write everything there")
     parser.add_argument("--planted", action="store_true", help="whether the checker finds what is planted")
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # what was mounted and started goes
     if options.planted:
         raise SystemExit(planted(options.faults))
     wanted = [fault for fault in FAULTS if not options.faults or fault.name.startswith(tuple(options.faults))]
@@ -81,8 +85,9 @@ def main() -> None:
         with arena(kind, hold=options.hold) as where:
             for fault in faults:
                 outcomes.append(suffered(where, fault, rounds=options.rounds, seconds=options.seconds))
-                print(outcomes[-1].line(), flush=True)
-    tell(outcomes)
+                tell(outcomes[-1])
+    acknowledged = sum(outcome.acknowledged for outcome in outcomes)
+    print(f"\n{acknowledged:,} acknowledged, {sum(outcome.retries for outcome in outcomes):,} retried")
     if options.json:
         options.json.write_text(json.dumps([asdict(outcome) for outcome in outcomes], indent=1))
     if any(outcome.findings for outcome in outcomes):
@@ -138,6 +143,9 @@ def suffered(where: Arena, fault: Fault, *, rounds: int, seconds: float) -> Outc
             product.bring_back()
         time.sleep(seconds)
     outcome.findings = inspect(product, load.ledger)
+    if fault.strike is hang_database:
+        outcome.notes.append(str(probed(where)))
+        product.bring_back()
     outcome.acknowledged = load.ledger.acknowledged.total()
     outcome.retries, outcome.server_errors = load.ledger.retries, load.ledger.server_errors
     outcome.notes += [what for what, _ in Counter(load.faults).most_common(5)]
@@ -155,17 +163,15 @@ def wait_for_write(where: Arena) -> float:
     return time.monotonic() - begun
 
 
-def tell(outcomes: list[Outcome]) -> None:
-    """Print what was found, and what there is to know besides."""
-    acknowledged = sum(outcome.acknowledged for outcome in outcomes)
-    print(f"\n{acknowledged:,} acknowledged, {sum(outcome.retries for outcome in outcomes):,} retried")
-    for outcome in outcomes:
-        if outcome.server_errors:
-            print(f"  {outcome.fault}: {outcome.server_errors} answers were 500")
-        for note in outcome.notes:
-            print(f"  {outcome.fault}: {note}")
-        for finding in outcome.findings:
-            print(f"✗ {outcome.fault}: {finding.verdict} ({finding.check} of {finding.operation}) {finding.detail}")
+def tell(outcome: Outcome) -> None:
+    """Print a line of the table, and what there is to know besides."""
+    print(outcome.line(), flush=True)
+    if outcome.server_errors:
+        print(f"    {outcome.server_errors} answers were 500")
+    for note in outcome.notes:
+        print(f"    {note}")
+    for finding in outcome.findings:
+        print(f"  ✗ {finding.verdict} ({finding.check} of {finding.operation}) {finding.detail}", flush=True)
 
 
 if __name__ == "__main__":

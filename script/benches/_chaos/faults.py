@@ -180,6 +180,7 @@ def jump(days: int) -> Callable[[Arena], None]:
             )
             arena.rest()
             arena.rest()
+            assert worker.poll() is None, "the worker with the wrong clock ended by itself"
             worker.terminate()
             worker.wait(30)
 

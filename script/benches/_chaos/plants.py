@@ -19,6 +19,9 @@ from .workload import Workload
 
 REFUSED = "refused"  # by the database itself
 PATIENCE, NEVER = 60.0, 8.0  # seconds for an operation, and for one that never ends
+COPY = "INSERT INTO {0} ({{columns}}) SELECT {{given}} FROM {0} f WHERE f.{1} = %(id)s"
+LAST_ANSWER = """INSERT INTO memories_repeatedrequest ({columns})
+    SELECT {given} FROM memories_repeatedrequest f ORDER BY f.created_at DESC LIMIT 1"""
 AGAIN = """INSERT INTO memories_fragment ({columns})
     SELECT {given} FROM memories_fragment f JOIN memories_namespace n ON n.id = f.namespace_id
     WHERE n.name = %(namespace)s AND f.content LIKE '%%' || %(marker)s || '%%' LIMIT 1"""
@@ -70,6 +73,7 @@ STATUS = "UPDATE memories_fragment SET status = '{}' WHERE id = %({})s"
 PLANTS = [
     Plant("answered before the commit", "store", "Stored", LOST, live="no commit"),
     Plant("answer to a key not kept", "store", "Stored", DOUBLED, live="no record", repeats=True),
+    Plant("two answers to a key", "store", "Constraint", REFUSED, sql=LAST_ANSWER),
     Plant(
         "words not indexed",
         "store",
@@ -100,6 +104,7 @@ PLANTS = [
         DOUBLED,
         sql="UPDATE memories_fragment SET reinforcements = 2 WHERE id = %(id)s",
     ),
+    Plant("vote cast twice", "vote", "Constraint", REFUSED, sql=COPY.format("conflicts_vote", "fragment_id")),
     Plant("vote lost", "vote", "Stored", LOST, sql="DELETE FROM conflicts_vote WHERE fragment_id = %(id)s"),
     Plant(
         "forgotten text kept in a search table",
@@ -150,7 +155,7 @@ PLANTS = [
         "consolidate",
         "Finished",
         DOUBLED,
-        sql="INSERT INTO memories_operation ({columns}) SELECT {given} FROM memories_operation f WHERE f.id = %(id)s",
+        sql=COPY.format("memories_operation", "id"),
     ),
     Plant(
         "consolidation taken back",
@@ -228,9 +233,9 @@ def _spoil(database: psycopg.Connection[Any], plant: Plant, ledger: Ledger) -> N
         return
     settle(database, PATIENCE)
     (fact, *_) = [one for one in ledger.facts if _is_about(plant, one)]
-    table = "memories_operation" if "memories_operation" in plant.sql else "memories_fragment"
     statement = plant.sql
     if "{columns}" in statement:
+        table = statement.split()[2]
         columns, given = _columns(database, table, content=plant.sql == ELSEWHERE)
         statement = statement.format(columns=columns, given=given)
     changed = [database.execute(part, _fields(fact)).rowcount for part in statement.split("; ")]
