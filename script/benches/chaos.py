@@ -110,6 +110,8 @@ def planted(names: list[str] | None) -> int:
             missed += not found
             by = ", ".join(sorted({f"{one.check} ({one.verdict})" for one in findings}))
             print(f"{plant.name:44}{plant.story:14}{'' if found else '✗ '}{by or 'nothing'}", flush=True)
+            if not found:
+                print("\n".join(f"    {one.detail}" for one in findings))
     print(f"{len(wanted)} planted, {missed} missed")
     return int(missed > 0)
 

@@ -214,6 +214,8 @@ def played(arena: Arena, plant: Plant) -> list[Finding]:
         patience = NEVER if plant.verdict == HALF_DONE and plant.live else PATIENCE
         load = Workload(arena.product, stories=[plant.story], patience=patience, doubt=doubt)
         ledger = load.once()
+        if load.faults and not plant.live:
+            return [Finding("not played", "Story", plant.story, fault) for fault in load.faults]
         try:
             _spoil(database, plant, ledger)
         except psycopg.errors.IntegrityError as error:
