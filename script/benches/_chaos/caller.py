@@ -65,7 +65,7 @@ class Caller:
         Idempotency-Key. It answers what stands.
         """
         head = {**self._key, **({"Idempotency-Key": uuid.uuid4().hex} if method == "POST" else {})}
-        deadline, tries = time.monotonic() + self._patience, 0
+        deadline, tries, answer = time.monotonic() + self._patience, 0, None
         while time.monotonic() < deadline:
             answer = self._try(method, path, body, head)
             tries += 1
@@ -86,11 +86,11 @@ class Caller:
             self._ledger.refused[f"{operation} {answer.status_code} {_code(answer)}"] += 1
             raise Refused(f"{operation}: {answer.status_code} {answer.text[:300]}")
         self._ledger.unanswered.append(operation)
-        raise Unanswered(operation)
+        raise Unanswered(f"{operation}: {_last(answer)}")
 
     def ask(self, path: str, body: Row | None = None, **query: Any) -> Row | None:
         """Return the answer to a question, asked until there is one; None where it is not found. Raise Unanswered."""
-        deadline = time.monotonic() + self._patience
+        deadline, answer = time.monotonic() + self._patience, None
         while time.monotonic() < deadline:
             answer = self._try("POST" if body else "GET", path, body, self._key, **query)
             if answer is not None and answer.is_success:
@@ -99,11 +99,14 @@ class Caller:
             if answer is not None and answer.status_code in (404, 410):
                 return None
             time.sleep(self._pause)
-        raise Unanswered(path)
+        raise Unanswered(f"{path}: {_last(answer)}")
 
     def chat(self, text: str, namespace: str) -> httpx2.Response | None:
-        """Say something through the proxy, once; None where no whole answer came."""
-        body = {"model": "fake", "messages": [{"role": "user", "content": text}]}
+        """Say something through the proxy, once; None where no whole answer came.
+
+        As a stream: its end comes when what was said is written down, and that of a whole answer before.
+        """
+        body = {"model": "fake", "stream": True, "messages": [{"role": "user", "content": text}]}
         head = {**self._key, "X-NovaMem-Namespace": namespace}
         return self._try("POST", "/v1/chat/completions", body, head)
 
@@ -135,6 +138,10 @@ class Caller:
             return self._client.request(method, self._url + path, json=body, headers=head, params=query or None)
         except httpx2.TransportError:
             return None
+
+
+def _last(answer: httpx2.Response | None) -> str:
+    return "no answer" if answer is None else f"{answer.status_code} {answer.text[:200]}"
 
 
 def _code(answer: httpx2.Response) -> str:
