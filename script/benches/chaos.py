@@ -168,8 +168,6 @@ def wait_for_write(where: Arena) -> float:
 def tell(outcome: Outcome) -> None:
     """Print a line of the table, and what there is to know besides."""
     print(outcome.line(), flush=True)
-    if outcome.server_errors:
-        print(f"    {outcome.server_errors} answers were 500")
     for note in outcome.notes:
         print(f"    {note}")
     for finding in outcome.findings:

@@ -134,3 +134,9 @@ def test_what_was_never_answered_is_half_done():
     ledger = Ledger()
     ledger.unanswered.append("store")
     assert [finding.verdict for finding in ledger.check(sight())] == ["half-done"]
+
+
+def test_a_500_is_broken():
+    ledger = Ledger()
+    ledger.server_errors = 2
+    assert [finding.verdict for finding in ledger.check(sight())] == ["broken"]

@@ -261,4 +261,7 @@ class Ledger:
             for fact in self.facts
             for verdict, detail in fact.check(seen)
         ]
-        return found + [Finding(HALF_DONE, "Answered", what, "never answered") for what in self.unanswered]
+        found += [Finding(HALF_DONE, "Answered", what, "never answered") for what in self.unanswered]
+        if self.server_errors:
+            found.append(Finding(BROKEN, "Answered", "any", f"{self.server_errors} answers were 500"))
+        return found
