@@ -7,6 +7,7 @@ given back and what was heard goes to a thread that no cancellation reaches; a s
 """
 
 import asyncio
+import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import wait as wait_for_all
@@ -15,11 +16,15 @@ from typing import Self
 
 import httpx2
 import structlog
-from django.db import connection
+from django.db import InterfaceError, OperationalError, connection
+
+from memories.proxy import metrics
 
 MOST = 4 * 1024 * 1024  # bytes of an answer that are kept for reading
 WRITERS = ThreadPoolExecutor(4, thread_name_prefix="captures")
 PATIENCE = 3.0  # seconds that the end of an answer waits for it to be written down
+OUTAGE = 600.0  # seconds for which what was said is kept while the database is away
+PAUSE = 1.0  # seconds between two attempts
 SETTLE = 4.0  # seconds that a stopping server waits for what is being written down, after its grace for requests
 Listener = Callable[[bytes], None]
 log = structlog.get_logger(__name__)
@@ -71,7 +76,8 @@ class Relay:
         _open.discard(self)
         written = None
         if self._listener:
-            written = WRITERS.submit(copy_context().run, _write, self._listener, bytes(self._heard))
+            keep_until = time.monotonic() + OUTAGE
+            written = WRITERS.submit(copy_context().run, self._write, self._listener, bytes(self._heard), keep_until)
             _writing.add(written)
             written.add_done_callback(_writing.discard)
         await self._answer.aclose()
@@ -82,14 +88,19 @@ class Relay:
         if not self._ended and not self.loop.is_closed():
             asyncio.run_coroutine_threadsafe(self.end(), self.loop)
 
-
-def _write(listener: Listener, received: bytes) -> None:
-    try:
-        listener(received)
-    except Exception as error:
-        log.exception("chat_not_captured", error=type(error).__name__)
-    finally:
-        connection.close()
+    def _write(self, listener: Listener, received: bytes, keep_until: float) -> None:
+        while True:
+            try:
+                return listener(received)
+            except Exception as error:
+                away = isinstance(error, OperationalError | InterfaceError)
+                if not away or self.loop.is_closed() or time.monotonic() > keep_until:
+                    metrics.UNCAPTURED.labels("database_away" if away else "failed").inc()
+                    log.exception("chat_not_captured", error=type(error).__name__)
+                    return None
+            finally:
+                connection.close()
+            time.sleep(PAUSE)
 
 
 async def finish_all() -> None:

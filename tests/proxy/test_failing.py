@@ -10,9 +10,10 @@ import httpx2
 import openai
 import pytest
 from cachetools import TTLCache
-from django.db import OperationalError, connections, transaction
+from django.db import InterfaceError, OperationalError, connections, transaction
 
-from memories.proxy import callers, capture, recall, relay
+from memories.ingest.captures import capture as ingest_capture
+from memories.proxy import callers, capture, metrics, recall, relay
 from memories.proxy.threads import WORKERS
 from tests.proxy.conftest import NAMESPACE, chat
 
@@ -75,14 +76,49 @@ def test_retrieval_that_takes_too_long_is_not_waited_for(client, upstream, remem
     answered.set()
 
 
-def test_capturing_that_fails_does_not_stop_the_chat(client, upstream, captured, monkeypatch):
-    def broken(*_args, **_more):
-        raise OperationalError("away")
+def failing_capture(error, attempts):
+    """Return a capture that fails at the first `attempts`, and the errors that are left."""
+    left = [error] * attempts
 
+    def broken(*args, **more):
+        if left:
+            raise left.pop()
+        return ingest_capture(*args, **more)
+
+    return broken, left
+
+
+def lost(reason):
+    return metrics.UNCAPTURED.labels(reason)._value.get()
+
+
+def test_capturing_that_fails_does_not_stop_the_chat(client, upstream, captured, monkeypatch):
+    broken, left = failing_capture(RuntimeError("broken"), 1)
     monkeypatch.setattr(capture, "capture", broken)
+    before = lost("failed")
     stream = client.chat.completions.create(model="fake", messages=USER, stream=True)
     assert "".join(chunk.choices[0].delta.content or "" for chunk in stream) == upstream.reply
-    assert captured(0) == []
+    assert (captured(0), left, lost("failed")) == ([], [], before + 1)
+
+
+@pytest.mark.parametrize("kind", [OperationalError, InterfaceError])
+def test_what_is_said_while_the_database_is_away_is_written_down_when_it_is_back(
+    kind, client, upstream, captured, monkeypatch
+):
+    broken, _ = failing_capture(kind("away"), 3)
+    monkeypatch.setattr(capture, "capture", broken)
+    monkeypatch.setattr(relay, "PAUSE", 0.1)
+    client.chat.completions.create(model="fake", messages=USER)
+    assert [turn["role"] for turn in captured(1)[0].turns] == ["user", "assistant"]
+
+
+def test_a_database_that_stays_away_is_not_waited_for_forever(client, upstream, captured, monkeypatch):
+    broken, left = failing_capture(OperationalError("away"), 2)
+    monkeypatch.setattr(capture, "capture", broken)
+    monkeypatch.setattr(relay, "OUTAGE", -1)
+    before = lost("database_away")
+    client.chat.completions.create(model="fake", messages=USER)
+    assert (captured(0), len(left), lost("database_away")) == ([], 1, before + 1)
 
 
 def test_a_database_that_is_away_stops_strangers_only(send, upstream, issue, monkeypatch):
@@ -95,6 +131,7 @@ def test_a_database_that_is_away_stops_strangers_only(send, upstream, issue, mon
     monkeypatch.setattr(callers, "principal_of_key", away)
     monkeypatch.setattr(recall, "build_context", away)
     monkeypatch.setattr(capture, "capture", away)
+    monkeypatch.setattr(relay, "OUTAGE", 0)
     assert send(chat()).status_code == 200
     refused = send(chat(), Authorization=f"Bearer {stranger}")
     assert (refused.status_code, refused.json()["error"]["code"]) == (503, "database_unavailable")
