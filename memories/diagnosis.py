@@ -28,6 +28,7 @@ REMEDIES = {
     "worker": "Start a worker (`script/manage worker`) and the scheduler; their logs say why they ended.",
     "sidecar": "Is the service of LLM_SIDECAR_URL up? `script/manage sidecar check` asks it.",
     "reduction_client": "Set REDUCTION_CLIENT to a class that can be imported, or leave it at its default.",
+    "seals": "Which machine has the NOVAMEM_DATA_DIR whose key seals these projects? All of them share it.",
     "witness": "Is the place of AUDIT_WITNESS reachable? It is told what it missed once it answers.",
 }
 

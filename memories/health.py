@@ -35,6 +35,7 @@ def check_parts() -> dict[str, Part]:
     if parts["database"]["state"] == OK:
         parts |= {"sidecar": _sidecar(), "reduction_client": _reduction_client()}
         parts |= {"migrations": _migrations(), "embedder": _embedder(), "broker": _broker(), "worker": _worker()}
+        parts |= {"seals": _part(DEGRADED, trouble)} if (trouble := audit.sealed_elsewhere()) else {}
         parts |= {"witness": _witness()} if settings.AUDIT_WITNESS else {}
     return parts
 

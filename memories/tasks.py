@@ -138,7 +138,11 @@ def seal_events() -> None:
     """Seals the new events of every project, and tells the witness."""
 
     def seal(principal: Principal) -> None:
-        audit.seal(principal, now=timezone.now())
+        try:
+            audit.seal(principal, now=timezone.now())
+        except audit.SealedElsewhere as error:
+            log.error("sealed_elsewhere", project=principal.project, hint=str(error))
+            return
         audit.send_seals(principal, now=timezone.now())
 
     _in_each_project(seal)

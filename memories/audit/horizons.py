@@ -38,10 +38,14 @@ def kept_digest(project_id: UUID, *, upto: int) -> tuple[bytes, int]:
     return whole.digest(), events
 
 
+def is_signed(row: AuditHorizon) -> bool:
+    """Return whether this instance signed a horizon."""
+    return signatures.is_signed(_message(row), bytes(row.signature), purpose=PURPOSE)
+
+
 def is_whole(row: AuditHorizon) -> bool:
     """Return whether a horizon is signed by this instance, and what it kept is what it was."""
-    signed = signatures.is_signed(_message(row), bytes(row.signature), purpose=PURPOSE)
-    return signed and kept_digest(row.project_id, upto=row.upto) == (bytes(row.kept), row.events)
+    return is_signed(row) and kept_digest(row.project_id, upto=row.upto) == (bytes(row.kept), row.events)
 
 
 def _message(row: AuditHorizon) -> bytes:

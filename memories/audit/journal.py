@@ -75,6 +75,7 @@ class Journal:
 
     def __init__(self, project_id: UUID) -> None:
         self.path = self.folder() / f"{project_id}.ndjson"
+        self.elsewhere = self.path.with_suffix(".elsewhere")  # says that another instance seals the project
 
     @staticmethod
     def folder() -> Path:
@@ -120,8 +121,7 @@ class Journal:
 
     def begin_after(self, number: int, first: bytes) -> None:
         """Let go of the lines up to a number: the file begins with another line, and is replaced as a whole."""
-        if not self.path.exists():
-            return
+        self.path.touch(mode=0o600)
         places = sorted(offset for its_number, offset in self.places().items() if its_number > number)
         draft = self.path.with_suffix(".draft")
         draft.touch(mode=0o600)

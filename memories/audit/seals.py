@@ -1,6 +1,7 @@
 """Seals: the new events of a project become one signed link of its chain, in the database and in a file."""
 
 import datetime
+from pathlib import Path
 from tempfile import TemporaryFile
 from typing import BinaryIO
 from uuid import UUID
@@ -10,17 +11,32 @@ from django.db import connection
 
 from memories import access
 from memories.access import Principal
-from memories.audit import signatures
+from memories.audit import horizons, signatures
 from memories.audit.journal import Journal, moment
 from memories.audit.leaves import SealLink, genesis, leaves
+from memories.errors import NovaError
 from memories.models import AuditHorizon, Seal
 from memories.models.sql import horizon
 
 log = structlog.get_logger(__name__)
 
 
+class SealedElsewhere(NovaError):
+    """Another instance's key sealed the project last: whoever has no part in that chain would break it for good."""
+
+    code = "sealed_elsewhere"
+    title = "Another instance keeps this project’s history"
+
+    def __init__(self, project: str, signer: str) -> None:
+        super().__init__(
+            f"the history of {project} is sealed by another instance, {signer}: all machines share its "
+            f"NOVAMEM_DATA_DIR; if that is gone for good, `script/manage audit adopt --project {project}` goes on "
+            "with this one's key"
+        )
+
+
 def seal(principal: Principal, *, now: datetime.datetime) -> Seal | None:
-    """Seal what is new and copy it to the file; None when there is nothing new.
+    """Seal what is new and copy it to the file; None when there is nothing new. Raise SealedElsewhere.
 
     To be called outside a transaction: the file gets no line that the database may still roll back.
     """
@@ -28,12 +44,59 @@ def seal(principal: Principal, *, now: datetime.datetime) -> Seal | None:
     with journal.held(), TemporaryFile(dir=journal.path.parent) as content:
         with access.enter(principal, why="seal"):
             lock_chain(principal.project_id)
-            last = Seal.objects.within(principal.project_id).order_by("-number").first()
+            last = newest_seal(principal.project_id)
+            _refuse_other_signer(principal, last, journal.elsewhere)
             _repair(journal, last)
             made = _next(principal, last, content, copied=journal.last_number(), now=now)
         if made:
             journal.append(made, content)
     return made
+
+
+def sealed_elsewhere() -> str:
+    """Return what keeps this instance from sealing, of one project; empty when nothing does."""
+    return next((path.read_text() for path in sorted(Journal.folder().glob("*.elsewhere"))), "")
+
+
+def _refuse_other_signer(principal: Principal, last: Seal | None, note: Path) -> None:
+    signer = other_signer(last)
+    if not signer:
+        return note.unlink(missing_ok=True)
+    error = SealedElsewhere(principal.project, signer)
+    note.write_text(str(error))
+    raise error
+
+
+def newest_seal(project_id: UUID) -> Seal | None:
+    """Return the last seal of a project."""
+    found: Seal | None = Seal.objects.within(project_id).order_by("-number").first()
+    return found
+
+
+def other_signer(last: Seal | None) -> str:
+    """Return who made the last seal, unless that was this instance, or it has adopted the chain since."""
+    if last is None or last.signer == signatures.fingerprint():
+        return ""
+    adopted = AuditHorizon.objects.within(last.project_id).filter(number=last.number).first()
+    return "" if adopted and horizons.is_signed(adopted) else last.signer
+
+
+def adopt(principal: Principal, *, now: datetime.datetime) -> Seal | None:
+    """Go on with another instance's chain by this one's key: a horizon stands in place of its seals, which are kept.
+
+    Return the last seal of the other, None where there is none. To be called outside a transaction.
+    """
+    journal = Journal(principal.project_id)
+    with journal.held():
+        with access.enter(principal, why="adopt seals"):
+            lock_chain(principal.project_id)
+            last = newest_seal(principal.project_id)
+            if last is None or not (signer := other_signer(last)):
+                return None
+            row = horizons.keep(last, now=now)
+        journal.begin_after(row.number, horizons.line(row))
+    log.warning("seals_adopted", project=str(principal.project_id), seal=last.number, signer=signer)
+    return last
 
 
 def lock_chain(project_id: UUID) -> None:

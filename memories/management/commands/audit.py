@@ -44,10 +44,27 @@ class Command(TyperCommand):
     def seal(self, project: Annotated[str, Option(help="Only this project.")] = "") -> None:
         """Seals new events now instead of at the next minute."""
         for found in _projects(project):
-            sealed = audit.seal(access.system_principal(found), now=timezone.now())
+            try:
+                sealed = audit.seal(access.system_principal(found), now=timezone.now())
+            except audit.SealedElsewhere as error:
+                raise CommandError(str(error)) from error
             self.stdout.write(f"{found.name}: {sealed.events if sealed else 0} events sealed")
             if output := audit.send_seals(access.system_principal(found), now=timezone.now()):
                 self.stdout.write(f"{found.name}: {output} seals told to the witness")
+
+    @command()
+    def adopt(self, project: Annotated[str, Option(help="The project.")]) -> None:
+        """Goes on with the chain of an instance that is gone for good, by this one's key.
+
+        Its seals stay, and can't be verified here any more: the chain begins anew behind the last of them.
+        """
+        (found,) = _projects(project)
+        last = audit.adopt(access.system_principal(found), now=timezone.now())
+        self.stdout.write(
+            f"{found.name}: goes on behind seal {last.number} of {last.signer}"
+            if last
+            else f"{found.name}: its history is this instance's already"
+        )
 
 
 def _proven(project: Project) -> audit.Proof:
