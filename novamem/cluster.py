@@ -175,8 +175,11 @@ class PostgresCluster:
             return done.returncode, output.read().decode(errors="replace").strip()
 
 
-def cluster_of(data_dir: Path) -> PostgresCluster:
-    """Return the cluster that belongs to a data directory; its folder is made when missing. Raise Unavailable."""
+def cluster_of(data_dir: Path, *, disposable: bool = False) -> PostgresCluster:
+    """Return the cluster that belongs to a data directory; its folder is made when missing.
+
+    A disposable one, whose data directory was emptied, is made anew. Raise Unavailable.
+    """
     link = data_dir / "postgres"
     if os.geteuid() != 0:
         with suppress(FileExistsError):
@@ -185,7 +188,7 @@ def cluster_of(data_dir: Path) -> PostgresCluster:
             raise Unavailable(f"{link} belongs to another user. Run as that user, or set another NOVAMEM_DATA_DIR.")
         return PostgresCluster(link.resolve())
     if not link.is_symlink() and not link.exists():
-        link.symlink_to(_own_place(data_dir))
+        link.symlink_to(_own_place(data_dir, disposable=disposable))
     if not link.exists():
         raise Unavailable(
             f"{link} leads to {link.readlink()}, which is gone. Bring it back, or remove the link to begin afresh."
@@ -193,16 +196,21 @@ def cluster_of(data_dir: Path) -> PostgresCluster:
     return PostgresCluster(link.resolve())
 
 
-def _own_place(data_dir: Path) -> Path:
-    """Return a new folder for root's cluster; what an earlier data directory of this name left there is set aside."""
+def _own_place(data_dir: Path, *, disposable: bool) -> Path:
+    """Return a new folder for root's cluster. Raise Unavailable where one holds the data of this data directory."""
     user = system_user()
     home = OWN_PLACE / digest(data_dir)
     OWN_PLACE.mkdir(parents=True, exist_ok=True)
     OWN_PLACE.chmod(0o755)
-    if home.exists():
-        PostgresCluster(home).stop()
-        shutil.rmtree(home.with_suffix(".old"), ignore_errors=True)
-        home.rename(home.with_suffix(".old"))
+    former = PostgresCluster(home)
+    if former.data.exists() and not disposable:
+        raise Unavailable(
+            f"The database of {data_dir} lies in {home}, but {data_dir} lacks what opens it: passwords, keys and the "
+            f"link. If a volume is not mounted there, or the folder was moved, bring it back. To begin afresh instead, "
+            f"move the old database away: mv {home} {home}.old"
+        )
+    former.stop()
+    shutil.rmtree(home, ignore_errors=True)
     _sweep()
     home.mkdir(mode=0o700)
     (home / "belongs-to").write_text(str(data_dir))
@@ -297,13 +305,14 @@ def tuning() -> dict[str, str]:
     }
 
 
-def guard(lock: Path, home: Path, pid: int) -> None:
-    """Wait until nobody holds the lock any more, not even a killed process, and stop the server it guards."""
-    with lock.open("a") as users:
+def guard(lock: Path, home: Path) -> None:
+    """Wait until nobody holds the lock any more, not even a killed process, and stop the server; one guard waits."""
+    with lock.with_name("postgres.guard.lock").open("a") as watch, lock.open("a") as users, suppress(BlockingIOError):
+        fcntl.flock(watch, fcntl.LOCK_EX | fcntl.LOCK_NB)
         fcntl.flock(users, fcntl.LOCK_EX)
-        if PostgresCluster(home).pid() == pid:
-            PostgresCluster(home).stop()
+        PostgresCluster(home).stop()
+        fcntl.flock(watch, fcntl.LOCK_UN)  # before whoever comes next can start a server
 
 
 if __name__ == "__main__":
-    guard(Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3]))
+    guard(Path(sys.argv[1]), Path(sys.argv[2]))

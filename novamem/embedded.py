@@ -42,10 +42,10 @@ Process = subprocess.Popen[bytes]
 
 
 @contextmanager
-def running(data_dir: Path) -> Iterator[Logins]:
+def running(data_dir: Path, *, disposable: bool = False) -> Iterator[Logins]:
     """The logins to the database in `data_dir`: made, started and shared as needed, stopped by the last one to leave.
 
-    Raise Unavailable with a hint.
+    A disposable one is made anew where its data directory was emptied. Raise Unavailable with a hint.
     """
     data_dir = env.private_folder(data_dir).resolve()
     lock = data_dir / "postgres.users.lock"
@@ -54,13 +54,13 @@ def running(data_dir: Path) -> Iterator[Logins]:
             os.fchmod(file.fileno(), 0o600)
         fcntl.flock(users, fcntl.LOCK_SH)  # waits while somebody stops it
         fcntl.flock(start, fcntl.LOCK_EX)
-        server = cluster.cluster_of(data_dir)
+        server = cluster.cluster_of(data_dir, disposable=disposable)
         guard = None
         try:
             passwords = _passwords(data_dir / "postgres.passwords", server)
             server.make(passwords[cluster.SUPERUSER])
-            if pid := server.start():
-                guard = _start_guard(lock, server, pid)
+            if server.start():
+                guard = _start_guard(lock, server)
             _make_database(server, passwords)
             fcntl.flock(start, fcntl.LOCK_UN)
             yield Logins(*(_url(server, role, passwords, DATABASE) for role in (APP_ROLE, OWNER)))
@@ -85,9 +85,9 @@ def _stop_if_last(users: IO[str], server: PostgresCluster, guard: Process | None
         guard.returncode = guard.returncode or 0  # it may outlive us, for the others
 
 
-def _start_guard(lock: Path, server: PostgresCluster, pid: int) -> Process:
+def _start_guard(lock: Path, server: PostgresCluster) -> Process:
     return subprocess.Popen(
-        [sys.executable, "-P", cluster.__file__, str(lock), str(server.home), str(pid)],  # by file: loads little
+        [sys.executable, "-P", cluster.__file__, str(lock), str(server.home)],  # by file: loads little
         cwd="/",
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
@@ -157,7 +157,9 @@ def _connect(url: str) -> Iterator[psycopg.Connection]:
 def main() -> int:
     """Run a command with the logins to the database in its settings. Answers its exit code."""
     parser = argparse.ArgumentParser(prog="python -m novamem.embedded", description=main.__doc__)
-    parser.add_argument("--own", action="store_true", help="the embedded Postgres even if DATABASE_URL is set")
+    parser.add_argument(
+        "--own", action="store_true", help="an embedded Postgres for tests, even if DATABASE_URL is set"
+    )
     parser.add_argument(
         "--migrate", choices=["new", "always"], help="first make the tables: of a new database, or always"
     )
@@ -169,7 +171,7 @@ def main() -> int:
         command = take_options(given.command)
         settings = env.load()
         own = None if given.own else settings.own_database()
-        with nullcontext(own) if own else running(Path(settings.NOVAMEM_DATA_DIR)) as logins:
+        with nullcontext(own) if own else running(Path(settings.NOVAMEM_DATA_DIR), disposable=given.own) as logins:
             if given.migrate == "always":
                 readiness.bring_up(logins, dumped=False)
             elif given.migrate:

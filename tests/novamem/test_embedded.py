@@ -133,6 +133,29 @@ def test_stops_after_its_users_were_killed(data_dir: Path, server: PostgresClust
     assert gone(server.pid)
 
 
+def guards(lock: Path) -> list[psutil.Process]:
+    return [each for each in psutil.process_iter(["cmdline"]) if str(lock) in (each.info["cmdline"] or [])]
+
+
+def test_one_guard_is_left_however_often_the_server_was_killed(
+    data_dir: Path, server: PostgresCluster, hold: Callable[[], Holder]
+) -> None:
+    lock = data_dir / "postgres.users.lock"
+    with hold() as user:
+        for _ in range(3):
+            before = server.pid()
+            assert before
+            psutil.Process(before).kill()
+            assert gone(server.pid)
+            with running(data_dir):
+                assert server.pid() not in (None, before)
+        assert gone(lambda: len(guards(lock)) > 1)
+        assert len(guards(lock)) == 1
+        user.process.kill()
+    assert gone(server.pid), "the guard of the first server stops the last one"
+    assert gone(lambda: guards(lock))
+
+
 def test_recovers_after_the_server_was_killed(data_dir: Path, server: PostgresCluster) -> None:
     with running(data_dir) as logins:
         with psycopg.connect(logins.owner) as connection:
@@ -180,15 +203,43 @@ def test_says_why_it_does_not_start(data_dir: Path, server: PostgresCluster) -> 
         settings.write_text(before)
 
 
+def emptied(data_dir: Path) -> Path:
+    """The home of a cluster whose data directory was lost: a volume did not come up, a folder was cleaned."""
+    data_dir.mkdir()
+    home = cluster_of(data_dir).home
+    (home / "data").mkdir()
+    (home / "data" / "memories").touch()
+    shutil.rmtree(data_dir)
+    data_dir.mkdir()
+    return home
+
+
 @ROOT_ONLY
-def test_root_begins_afresh_with_a_fresh_data_directory(fresh: Path) -> None:
+def test_roots_database_is_kept_when_its_data_directory_was_emptied(fresh: Path) -> None:
+    home = emptied(fresh)
+    for _ in range(2):
+        with pytest.raises(Unavailable, match=rf"lies in {home}, but {fresh} lacks .* mv {home} {home}\.old"):
+            cluster_of(fresh)
+        assert (home / "data" / "memories").exists()
+    home.rename(home.with_suffix(".old"))
+    assert [path.name for path in cluster_of(fresh).home.iterdir()] == ["belongs-to"]
+    assert (home.with_suffix(".old") / "data" / "memories").exists()
+
+
+@ROOT_ONLY
+def test_a_disposable_cluster_of_root_is_made_anew(fresh: Path) -> None:
+    home = emptied(fresh)
+    assert [path.name for path in cluster_of(fresh, disposable=True).home.iterdir()] == ["belongs-to"]
+    assert cluster_of(fresh).home == home
+
+
+@ROOT_ONLY
+def test_what_a_start_that_was_cut_short_left_is_no_database(fresh: Path) -> None:
     fresh.mkdir()
-    home = cluster_of(fresh).home
-    (home / "of an earlier one").touch()
+    (cluster_of(fresh).home / "data.new").mkdir()
     shutil.rmtree(fresh)
     fresh.mkdir()
     assert [path.name for path in cluster_of(fresh).home.iterdir()] == ["belongs-to"]
-    assert (home.with_suffix(".old") / "of an earlier one").exists()
 
 
 @ROOT_ONLY
