@@ -1,6 +1,7 @@
 """A restore of what another instance signed: a document at most, unless its signer is trusted."""
 
 import dataclasses
+import uuid
 
 import pytest
 from django.utils import timezone
@@ -14,6 +15,7 @@ from memories.models import (
     PendingEmbedding,
 )
 from memories.models.sql import execute
+from memories.operations import BadOptions
 from tests.backups.conftest import forged
 
 
@@ -90,6 +92,25 @@ def test_a_trusted_signer_is_believed(alice, store, back_up, restore, wipe, anot
     wipe()
     assert restore(backup, trust_signer=backup.signer)["foreign"] is False
     assert fresh(row).authority == 6
+
+
+def test_a_fingerprint_of_somebody_else_restores_nothing(alice, store, back_up, restore, job, wipe, another_key, texts):
+    store("acme:main", "Ada's budget is $900.", by=alice.principal, source="user_explicit")
+    backup = back_up()
+    stranger = another_key()
+    wipe()
+    for dry_run in (True, False):
+        ended = job("restore", backup_id=str(backup.id), trust_signer=stranger, dry_run=dry_run)
+        assert (ended.state, ended.error["code"]) == ("failed", "wrong_signer")
+        assert ended.error["signers"] == [backup.signer]
+    assert texts() == []
+    assert restore(backup, trust_signer=backup.signer)["insert"] == 1
+
+
+@pytest.mark.parametrize("wanted", ["00aa", "--json", "g" * 64, 7])
+def test_only_a_fingerprint_names_a_signer(wanted, job):
+    with pytest.raises(BadOptions, match="64 hexadecimal digits"):
+        job("restore", backup_id=str(uuid.uuid4()), trust_signer=wanted)
 
 
 def test_what_waited_for_somebody_elsewhere_is_left_out(alice, bob, store, back_up, restore, wipe, texts, another_key):

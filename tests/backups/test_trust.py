@@ -35,6 +35,7 @@ def forgery(truth, back_up, storage, another_key, settings):
     """A file in which the user said something else later, signed by somebody of whom nobody knows."""
 
     def say_otherwise(told):
+        told[0]["publicKey"] = audit.public_key().hex()
         for line in told:
             if line.get("kind") == "fragment":
                 row = line["row"]
@@ -43,8 +44,8 @@ def forgery(truth, back_up, storage, another_key, settings):
                 line["claim"] = {**line["claim"], "value": "$14"} if line.get("claim") else line.get("claim")
 
     def sign():
-        home, stranger = settings.DATA_DIR, another_key()
-        row = back_up()
+        home, row = settings.DATA_DIR, back_up()
+        stranger = another_key()
         forged(storage / row.file, say_otherwise)
         settings.DATA_DIR = home
         assert stranger != audit.fingerprint()

@@ -1,6 +1,7 @@
 """Restoration: read and believe nothing, plan, then apply: what is newer, under its own id, in its own time."""
 
 import datetime
+import re
 import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
@@ -54,6 +55,7 @@ class Erase(Protocol):
         ...
 
 
+FINGERPRINT = re.compile("[0-9a-f]{64}")
 OPTIONS = {"backup_id", "trust_signer", "allow_version", "plan_id", ACCEPT}
 
 
@@ -63,6 +65,23 @@ class WrongProject(NovaError):
     status = 400
     code = "wrong_project"
     title = "This is another project’s backup"
+
+
+class WrongSigner(NovaError):
+    """Somebody else signed the bundle than whom the restore shall trust."""
+
+    status = 400
+    code = "wrong_signer"
+    title = "Somebody else signed this backup"
+
+    def __init__(self, signers: Sequence[str], *, wanted: str) -> None:
+        super().__init__(f"the bundle is signed by {' and '.join(signers)}, not by {wanted}")
+        self.signers = signers
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """Return who signed it."""
+        return {"signers": self.signers}
 
 
 class BaseMissing(NovaError):
@@ -80,8 +99,9 @@ def check_restore(options: Options) -> None:
         uuid.UUID(str(options.get("backup_id")))
     except ValueError as error:
         raise BadOptions("backup_id", "Give the id of a backup.") from error
-    if not isinstance(options.get("trust_signer") or "", str):
-        raise BadOptions("trust_signer", "Give a fingerprint.")
+    wanted = options.get("trust_signer") or ""
+    if not isinstance(wanted, str) or (wanted and not FINGERPRINT.fullmatch(wanted)):
+        raise BadOptions("trust_signer", "Give a fingerprint: 64 hexadecimal digits.")
     if not isinstance(options.get("allow_version", False), bool):
         raise BadOptions("allow_version", "Give true or false.")
     check_plan_id(options)
@@ -128,12 +148,13 @@ class Read:
 def restore(principal: Principal, operation: Operation, progress: Progress, *, erase: Erase) -> dict[str, Any]:
     """Run a restore, or only plan it (dry run); the report has the plan, by namespace and summed up.
 
-    Raise BrokenBundle, WrongProject, BaseMissing, FileMissing, and PlanChanged of one bound to a plan, before anything
-    is changed. Whatever ends it later, its report tells of the namespaces that were done.
+    Raise BrokenBundle, WrongProject, WrongSigner, BaseMissing, FileMissing, and PlanChanged of one bound to a plan,
+    before anything is changed. Whatever ends it later, its report tells of the namespaces that were done.
     """
     began, now = time.monotonic(), operation.started_at or operation.created_at
     principal = starter(principal, operation)
     chain = _chain(principal, operation)
+    _check_signer(chain, operation.options.get("trust_signer"))
     with staging_tables.staging_tables():
         read = stage(principal, chain, operation, progress, now=now)
         failpoints.reach("restore.staged")
@@ -227,6 +248,12 @@ def stage(
             _prepare(principal, read)
         erasure_filter.stage_lineage()
     return read
+
+
+def _check_signer(chain: Sequence[Backup], wanted: str | None) -> None:
+    signers = list(dict.fromkeys(row.signer for row in chain))
+    if wanted and wanted not in signers:
+        raise WrongSigner(signers, wanted=wanted)
 
 
 def check_place(principal: Principal, manifest: Manifest) -> None:
