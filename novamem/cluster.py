@@ -308,6 +308,7 @@ def tuning() -> dict[str, str]:
 def guard(lock: Path, home: Path) -> None:
     """Wait until nobody holds the lock any more, not even a killed process, and stop the server; one guard waits."""
     with lock.with_name("postgres.guard.lock").open("a") as watch, lock.open("a") as users, suppress(BlockingIOError):
+        os.fchmod(watch.fileno(), 0o600)
         fcntl.flock(watch, fcntl.LOCK_EX | fcntl.LOCK_NB)
         fcntl.flock(users, fcntl.LOCK_EX)
         PostgresCluster(home).stop()
