@@ -1,12 +1,14 @@
 """Celery tasks: thin doors that loop over projects and call one room each. Scheduled in `novamem.celery`."""
 
+import threading
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import structlog
 from celery import shared_task
 from celery.signals import worker_ready
+from django.conf import settings
 from django.db import DatabaseError
 from django.utils import timezone
 
@@ -21,18 +23,21 @@ from memories import (
     retrieval,
     upkeep,
     usage_counters,
+    workload,
 )
 from memories.access import Principal, enter, logins, rate_limits, retry_on_contention, sessions, system_principal
 from memories.models import EmbeddingModel, Heartbeat, Project, RepeatedRequest
 from memories.providers import live_models
+from memories.workload import Work
 
 log = structlog.get_logger(__name__)
 WORKER = "worker"
+_sealed = threading.Event()  # whether this process has been through all projects
 
 
-def _in_each_project(work: Callable[[Principal], object]) -> None:
-    """Does it for every project; one project's trouble does not stop the others."""
-    for project in list(Project.objects.order_by("name")):
+def _in_each_project(work: Callable[[Principal], object], projects: Sequence[Project] | None = None) -> None:
+    """Does it for these projects, or every one; one project's trouble does not stop the others."""
+    for project in list(Project.objects.order_by("name")) if projects is None else projects:
         try:
             retry_on_contention(partial(work, system_principal(project)))
         except Exception:
@@ -55,7 +60,7 @@ def sweep_operations() -> None:
         for operation_id in operations.stranded_operations(principal, now=timezone.now()):
             jobs.wake(principal.project_id, operation_id)
 
-    _in_each_project(sweep)
+    _in_each_project(sweep, workload.projects_with(Work.OPERATIONS, now=timezone.now()))
 
 
 @shared_task
@@ -67,7 +72,7 @@ def embed_pending() -> None:
             while ingest.embedding_queue.embed_pending(principal, now=timezone.now(), model=model)[0]:
                 pass
 
-        _in_each_project(embed)
+        _in_each_project(embed, workload.projects_with(Work.EMBEDDINGS, now=timezone.now()))
 
 
 @shared_task
@@ -79,7 +84,7 @@ def ingest_exchanges(project_id: str | None = None) -> None:
             pass
 
     if project_id is None:
-        _in_each_project(make)
+        _in_each_project(make, workload.projects_with(Work.EXCHANGES, now=timezone.now()))
     elif project := Project.objects.filter(id=project_id).first():
         make(system_principal(project))
 
@@ -94,7 +99,7 @@ def read_pending() -> None:
         while has_sidecar and governance.read_pending(principal, now=timezone.now()):
             pass
 
-    _in_each_project(read)
+    _in_each_project(read, workload.projects_with(Work.READINGS, now=timezone.now()))
 
 
 @shared_task
@@ -114,7 +119,7 @@ def trim_proposals() -> None:
     def trim(principal: Principal) -> None:
         governance.trim(principal, now=timezone.now())
 
-    _in_each_project(trim)
+    _in_each_project(trim, workload.projects_with(Work.PROPOSALS, now=timezone.now()))
 
 
 @shared_task
@@ -135,7 +140,10 @@ def expire_logins() -> None:
 
 @shared_task
 def seal_events() -> None:
-    """Seals the new events of every project, and tells the witness."""
+    """Seals the new events of every project, and tells the witness.
+
+    The first round of a worker goes through all projects: a crash may have kept a seal from its file.
+    """
 
     def seal(principal: Principal) -> None:
         try:
@@ -145,7 +153,9 @@ def seal_events() -> None:
             return
         audit.send_seals(principal, now=timezone.now())
 
-    _in_each_project(seal)
+    anywhere = settings.AUDIT_WITNESS or not _sealed.is_set()
+    _in_each_project(seal, None if anywhere else workload.projects_with(Work.WRITES, now=timezone.now()))
+    _sealed.set()
 
 
 @shared_task
@@ -235,7 +245,7 @@ def keep_search_fast() -> None:
     def keep(principal: Principal) -> None:
         retrieval.refresh_statistics(principal, now=timezone.now())
 
-    _in_each_project(keep)
+    _in_each_project(keep, workload.projects_with(Work.WRITES, now=timezone.now()))
 
 
 @shared_task
@@ -251,7 +261,7 @@ def keep_connections() -> None:
     def connect(principal: Principal) -> None:
         upkeep.graph.refresh_graph(principal, now=timezone.now())
 
-    _in_each_project(connect)
+    _in_each_project(connect, workload.projects_with(Work.CONNECTIONS, now=timezone.now()))
 
 
 @shared_task

@@ -145,6 +145,7 @@ def test_definer_functions_pin_their_search_path(db):
         "nova_let_history_go",
         "nova_let_lost_history_go",
         "nova_readings",
+        "nova_workload",
     }
     assert any(name.startswith("pgtrigger") for name, _ in rows)
     assert all("search_path=pg_catalog, public, pg_temp" in config for _, config in rows)
