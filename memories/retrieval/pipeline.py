@@ -122,7 +122,7 @@ def _understood(
         cues = extract_cues(question.query, now=now)
     with _timed(took, "embed"):
         model = model or (model_named(question.model) if question.model else principal.active_model or active_model())
-        vector, impersonal = _vectors(question.query, cues, model)
+        vector, impersonal = _vectors(cues, model)
     pool = max(POOL, 3 * question.top_k)
     return UnderstoodQuestion(question, cues, model, vector, impersonal, took, pool)
 
@@ -152,7 +152,8 @@ def _search(principal: Principal, understood: UnderstoodQuestion, *, now: dateti
             with _timed(took, "load"):
                 hits = _loaded(principal, question, ranked, trail)
             if question.explain:
-                trail.terms = terms_of([*places.own, *places.others], question, trail.bm25, now=now)
+                read = replace(question, query=understood.cues.reduced)
+                trail.terms = terms_of([*places.own, *places.others], read, trail.bm25, now=now)
         expected = explain_expected(principal, question, places, trail, now=now) if question.expect else None
     took["total"] = round(sum(took.values()), 3)
     return Results(
@@ -168,15 +169,15 @@ def _search(principal: Principal, understood: UnderstoodQuestion, *, now: dateti
     )
 
 
-def _vectors(query: str, cues: Cues, model: EmbeddingModel) -> tuple[Any, Any]:
+def _vectors(cues: Cues, model: EmbeddingModel) -> tuple[Any, Any]:
     """Return the question's vector and that of the question without its persons, None where it names none.
 
     The turns of who speaks say "I": their vectors hold the name only where the text puts it before the turn, and then
     it outweighs what is said. Which of the two is asked shows when words found who speaks.
     """
     if not cues.impersonal:
-        return embed_queries([query], model=model)[0], None
-    vector, impersonal = embed_queries([query, cues.impersonal], model=model)
+        return embed_queries([cues.reduced], model=model)[0], None
+    vector, impersonal = embed_queries([cues.reduced, cues.impersonal], model=model)
     return vector, impersonal
 
 
@@ -236,7 +237,7 @@ def _wanted(understood: UnderstoodQuestion, places: Places, *, now: datetime.dat
     """Return what is looked for."""
     question, vector, impersonal = understood.question, understood.vector, understood.impersonal
     return Search(
-        question.query,
+        understood.cues.reduced,
         None if vector is None else vector_text(vector),
         understood.model,
         question.filters,

@@ -5,6 +5,7 @@ import re
 from dataclasses import dataclass, field
 
 from memories.language import Routing, route
+from memories.retrieval.query_reduction import asks_for_summary, reduce_query
 from memories.retrieval.times import Period, period_of
 
 WORD = re.compile(r"[^\W_]+")
@@ -17,7 +18,8 @@ FIRST_PERSON = frozenset({"i", "my", "me", "mine", "myself", "we", "our", "ours"
 class Cues:
     """What in a question may tell the right memory from others that are as alike. `period` is half-open, in UTC.
 
-    `impersonal` is the question without the `persons` that it names; empty where it names none, or nothing else.
+    `reduced` is the question without its frame, `impersonal` that without the `persons` that it names; empty where it
+    names none, or nothing else.
     """
 
     words: frozenset[str] = frozenset()
@@ -26,15 +28,17 @@ class Cues:
     types: list[str] = field(default_factory=list)
     period: Period | None = None
     persons: frozenset[str] = frozenset()
+    reduced: str = ""
     impersonal: str = ""
-    # Whether whoever asks asks about himself.
+    # Whether whoever asks asks about himself, and not for what both sides said.
     first_person: bool = False
 
 
 def extract_cues(question: str, *, now: datetime.datetime) -> Cues:
     """Return the cues of a question that is asked `now`; relative times count from there, in its time zone."""
     routing = route(question)
-    persons, impersonal = _without_persons(question, routing)
+    reduced = reduce_query(question)
+    persons, impersonal = _without_persons(reduced, routing)
     words = frozenset(WORD.findall(question.lower()))
     return Cues(
         words=words,
@@ -43,8 +47,9 @@ def extract_cues(question: str, *, now: datetime.datetime) -> Cues:
         types=list(routing.search_types),
         period=period_of(question, now=now),
         persons=persons,
+        reduced=reduced,
         impersonal=impersonal,
-        first_person=bool(words & FIRST_PERSON),
+        first_person=bool(words & FIRST_PERSON) and not asks_for_summary(question),
     )
 
 

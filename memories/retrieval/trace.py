@@ -181,6 +181,7 @@ class Trail:
         period = self.cues.period
         order = sorted(self.paths.items(), key=lambda item: (item[1].rank or len(self.paths) + 1, item[0]))
         return {
+            "query": self.cues.reduced,
             "query_keys": self.cues.keys,
             "search_types": self.cues.types,
             "phrases": self.cues.phrases,

@@ -94,6 +94,49 @@ def test_a_question_is_read_without_its_persons_too(question, left):
     assert extract_cues(question, now=NOW).impersonal == left
 
 
+@pytest.mark.parametrize(
+    ("question", "left"),
+    [
+        (
+            "Can you walk me through the order in which I brought up different aspects of my talks with Patrick "
+            "throughout our conversations, in order? Mention ONLY and ONLY six items.",
+            "my talks with Patrick?",
+        ),
+        ("In what order did I mention my plans?", "my plans?"),
+        ("Could you please summarise what I know about wills?", "what I know about wills?"),
+        ("Can you give me a complete summary of how my estate has developed?", "my estate has developed?"),
+        ("Which days did I say my kids have football?", "Which days my kids have football?"),
+        ("How many gifts have I mentioned across our past chats?", "How many gifts?"),
+        ("Tell me about the heron.", "about the heron."),
+        ("I want a dinner. List only vegan dishes.", "I want a dinner. List only vegan dishes."),
+        ("What did Anna say in the discussion?", "What did Anna say?"),
+        ("What did Anna mention about order?", "What did Anna mention about order?"),
+        ("Can you list the order in which I brought up topics throughout our conversations?", None),
+        ("Where does  the heron nest?", "Where does  the heron nest?"),
+        ("", ""),
+    ],
+)
+def test_a_question_is_read_without_its_frame(question, left):
+    assert extract_cues(question, now=NOW).reduced == (question if left is None else left)
+
+
+def test_persons_are_left_out_of_what_is_asked_for():
+    cues = extract_cues("Can you list the order in which I brought up my talks with Patrick in our chats?", now=NOW)
+    assert (cues.reduced, cues.impersonal) == ("my talks with Patrick?", "my talks with ?")
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("Can you summarize my plans?", False),
+        ("Can you give me a brief summary of my plans?", False),
+        ("What did I write in the summary?", True),
+    ],
+)
+def test_a_summary_is_of_what_both_sides_said(question, expected):
+    assert extract_cues(question, now=NOW).first_person is expected
+
+
 def test_persons_are_known_by_each_of_their_names():
     assert {"caroline smith", "caroline", "smith"} <= extract_cues("What did Caroline Smith buy?", now=NOW).persons
 
