@@ -1,6 +1,7 @@
 """What was said in a chat, on its way to the ingestion."""
 
-from django.utils import timezone
+import datetime
+from collections.abc import Callable
 
 from memories import jobs
 from memories.access import Principal
@@ -23,29 +24,33 @@ def listener_of(
     content_type: str,
     packed: bool,
 ) -> Listener | None:
-    """Take the bytes of the answer and writes down what is new; None when nothing shall be captured."""
+    """Take the bytes of the answer and when it ended; what writes down what is new. None when nothing is captured."""
     if not options.capture:
         return None
     if status != 200:
         metrics.UNCAPTURED.labels("upstream_error").inc()
         return None
 
-    def listen(body: bytes) -> None:
+    def listen(body: bytes, said_at: datetime.datetime) -> Callable[[], None]:
         turns = prompt.news()
         if packed or len(body) > MOST:
             metrics.UNCAPTURED.labels("packed" if packed else "too_long").inc()
         else:
             text = answer_text(body, content_type=content_type)
             turns.append(prompt.reply(text.text, partial=text.partial))
-        row = capture(
-            principal,
-            turns,
-            namespace=options.namespace,
-            conversation_id=options.session,
-            receipt_id=recalled.receipt_id,
-            now=timezone.now(),
-        )
-        if row:
-            jobs.wake_ingestion(principal.project_id)
+
+        def write() -> None:
+            row = capture(
+                principal,
+                turns,
+                namespace=options.namespace,
+                conversation_id=options.session,
+                receipt_id=recalled.receipt_id,
+                now=said_at,
+            )
+            if row:
+                jobs.wake_ingestion(principal.project_id)
+
+        return write
 
     return listen

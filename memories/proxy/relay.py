@@ -7,17 +7,21 @@ given back and what was heard goes to a thread that no cancellation reaches; a s
 """
 
 import asyncio
+import datetime
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import wait as wait_for_all
 from contextvars import copy_context
+from functools import partial
 from typing import Self
 
 import httpx2
 import structlog
-from django.db import InterfaceError, OperationalError, connection
+from django.db import connection
+from django.utils import timezone
 
+from memories import access
 from memories.proxy import metrics
 
 MOST = 4 * 1024 * 1024  # bytes of an answer that are kept for reading
@@ -26,7 +30,8 @@ PATIENCE = 3.0  # seconds that the end of an answer waits for it to be written d
 OUTAGE = 600.0  # seconds for which what was said is kept while the database is away
 PAUSE = 1.0  # seconds between two attempts
 SETTLE = 4.0  # seconds that a stopping server waits for what is being written down, after its grace for requests
-Listener = Callable[[bytes], None]
+# Takes what was heard and when it ended, once; what it answers writes it down, and is asked again when it could not.
+Listener = Callable[[bytes, datetime.datetime], Callable[[], None]]
 log = structlog.get_logger(__name__)
 _open: "set[Relay]" = set()
 _writing: set[Future[None]] = set()
@@ -76,8 +81,8 @@ class Relay:
         _open.discard(self)
         written = None
         if self._listener:
-            keep_until = time.monotonic() + OUTAGE
-            written = WRITERS.submit(copy_context().run, self._write, self._listener, bytes(self._heard), keep_until)
+            work = partial(self._write, self._listener, bytes(self._heard), timezone.now(), time.monotonic() + OUTAGE)
+            written = WRITERS.submit(copy_context().run, work)
             _writing.add(written)
             written.add_done_callback(_writing.discard)
         await self._answer.aclose()
@@ -88,12 +93,14 @@ class Relay:
         if not self._ended and not self.loop.is_closed():
             asyncio.run_coroutine_threadsafe(self.end(), self.loop)
 
-    def _write(self, listener: Listener, received: bytes, keep_until: float) -> None:
+    def _write(self, listener: Listener, received: bytes, ended_at: datetime.datetime, keep_until: float) -> None:
+        write = None
         while True:
             try:
-                return listener(received)
+                write = write or listener(received, ended_at)
+                return write()
             except Exception as error:
-                away = isinstance(error, OperationalError | InterfaceError)
+                away = access.is_cut_off(error)
                 if not away or self.loop.is_closed() or time.monotonic() > keep_until:
                     metrics.UNCAPTURED.labels("database_away" if away else "failed").inc()
                     log.exception("chat_not_captured", error=type(error).__name__)
