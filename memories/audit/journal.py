@@ -121,7 +121,8 @@ class Journal:
 
     def begin_after(self, number: int, first: bytes) -> None:
         """Let go of the lines up to a number: the file begins with another line, and is replaced as a whole."""
-        self.path.touch(mode=0o600)
+        if not self.path.exists():
+            return
         places = sorted(offset for its_number, offset in self.places().items() if its_number > number)
         draft = self.path.with_suffix(".draft")
         draft.touch(mode=0o600)
@@ -133,6 +134,16 @@ class Journal:
             file.flush()
             os.fsync(file.fileno())
         draft.replace(self.path)
+
+    def begin_anew(self, first: bytes) -> None:
+        """Begin the file with a line; what stood there is put aside."""
+        if self.path.exists():
+            self.path.replace(self.path.with_suffix(".former"))
+        self.path.touch(mode=0o600)
+        with self.path.open("wb") as file:
+            file.write(first)
+            file.flush()
+            os.fsync(file.fileno())
 
     def append(self, row: Seal, leaves: BinaryIO) -> None:
         """Write a seal in the place of what a crash may have left half-written; it is on the disk afterwards.

@@ -14,7 +14,7 @@ from memories.audit.journal import Journal
 from memories.audit.seals import lock_chain
 from memories.audit.verification import find_until
 from memories.audit.witness import Receipts
-from memories.models import Backup, Project, Seal
+from memories.models import AuditHorizon, Backup, Project, Seal
 from memories.models.sql import fetch
 
 log = structlog.get_logger(__name__)
@@ -62,7 +62,8 @@ def let_lost_history_go(*, now: datetime.datetime) -> int:
 
 def _last_to_go(project_id: UUID, *, before: datetime.datetime) -> Seal | None:
     """Return the last seal whose events go: never the newest, on which the next one is hashed."""
-    rows = Seal.objects.within(project_id)
+    behind = AuditHorizon.objects.within(project_id).aggregate(number=Max("number"))["number"] or 0
+    rows = Seal.objects.within(project_id).filter(number__gt=behind)  # an adopted chain keeps seals before its horizon
     newest = rows.aggregate(number=Max("number"))["number"] or 0
     base = Backup.objects.within(project_id).aggregate(upto=Min("upto"))["upto"]
     old = rows.filter(sealed_at__lt=before, number__lt=newest)

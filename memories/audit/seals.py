@@ -1,6 +1,7 @@
 """Seals: the new events of a project become one signed link of its chain, in the database and in a file."""
 
 import datetime
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import BinaryIO
@@ -55,7 +56,10 @@ def seal(principal: Principal, *, now: datetime.datetime) -> Seal | None:
 
 def sealed_elsewhere() -> str:
     """Return what keeps this instance from sealing, of one project; empty when nothing does."""
-    return next((path.read_text() for path in sorted(Journal.folder().glob("*.elsewhere"))), "")
+    for path in sorted(Journal.folder().glob("*.elsewhere")):
+        with suppress(FileNotFoundError):
+            return path.read_text()
+    return ""
 
 
 def _refuse_other_signer(principal: Principal, last: Seal | None, note: Path) -> None:
@@ -74,27 +78,37 @@ def newest_seal(project_id: UUID) -> Seal | None:
 
 
 def other_signer(last: Seal | None) -> str:
-    """Return who made the last seal, unless that was this instance, or it has adopted the chain since."""
-    if last is None or last.signer == signatures.fingerprint():
+    """Return whose the chain is, empty for this instance: of who adopted it behind the last seal, or who made that."""
+    if last is None:
         return ""
-    adopted = AuditHorizon.objects.within(last.project_id).filter(number=last.number).first()
-    return "" if adopted and horizons.is_signed(adopted) else last.signer
+    if adopted := _adopted(last):
+        return "" if horizons.is_signed(adopted) else "who adopted it"
+    return "" if last.signer == signatures.fingerprint() else last.signer
+
+
+def _adopted(last: Seal) -> AuditHorizon | None:
+    # Retention never lets the newest seal go: a horizon there is of an adoption.
+    found: AuditHorizon | None = AuditHorizon.objects.within(last.project_id).filter(number=last.number).first()
+    return found
 
 
 def adopt(principal: Principal, *, now: datetime.datetime) -> Seal | None:
     """Go on with another instance's chain by this one's key: a horizon stands in place of its seals, which are kept.
 
-    Return the last seal of the other, None where there is none. To be called outside a transaction.
+    Return the last seal of the other, None where the chain is this one's. To be called outside a transaction.
     """
     journal = Journal(principal.project_id)
     with journal.held():
         with access.enter(principal, why="adopt seals"):
             lock_chain(principal.project_id)
             last = newest_seal(principal.project_id)
-            if last is None or not (signer := other_signer(last)):
-                return None
-            row = horizons.keep(last, now=now)
-        journal.begin_after(row.number, horizons.line(row))
+            signer = other_signer(last)
+            row = horizons.keep(last, now=now) if last and signer else last and _adopted(last)
+        if row and (signer or journal.last_number() < row.number):  # or a crash came between the two
+            journal.begin_anew(horizons.line(row))
+        journal.elsewhere.unlink(missing_ok=True)
+    if last is None or not signer:
+        return None
     log.warning("seals_adopted", project=str(principal.project_id), seal=last.number, signer=signer)
     return last
 

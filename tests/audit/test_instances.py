@@ -1,5 +1,7 @@
 """One instance keeps a project's chain: a machine with another key leaves it alone, until it adopts it."""
 
+import datetime
+
 import pytest
 from django.core.management import CommandError, call_command
 from django.test import Client
@@ -46,13 +48,13 @@ def test_the_task_says_what_keeps_it(service, sealed, keep, elsewhere, monkeypat
         call_command("audit", "seal", "--project", service.project)
 
 
-def test_readiness_forgets_it_once_it_may_seal(service, sealed, seal, keep, elsewhere):
+def test_readiness_forgets_it_once_it_may_seal(service, sealed, keep, elsewhere):
     elsewhere()
+    keep("The river rises.")
     with pytest.raises(audit.SealedElsewhere):
         audit.seal(service, now=timezone.now())
+    assert audit.sealed_elsewhere()
     call_command("audit", "adopt", "--project", service.project)
-    keep("The river rises.")
-    seal()
     assert audit.sealed_elsewhere() == ""
     assert "seals" not in health.check_parts()
 
@@ -94,3 +96,58 @@ def test_a_horizon_that_somebody_else_signed_adopts_nothing(service, sealed, els
     tamper("UPDATE memories_audithorizon SET signature = %(none)s", {"none": bytes(64)})
     with pytest.raises(audit.SealedElsewhere):
         audit.seal(service, now=timezone.now())
+
+
+def test_the_former_instance_seals_no_more_once_its_chain_is_adopted(service, sealed, seal, keep, elsewhere):
+    elsewhere()
+    call_command("audit", "adopt", "--project", service.project)
+    elsewhere(back=True)
+    keep("The river rises.")
+    with pytest.raises(audit.SealedElsewhere, match="by who adopted it|another instance"):
+        audit.seal(service, now=timezone.now())
+    elsewhere()
+    assert seal().number == 4
+    assert audit.verify(service).finding is None
+
+
+def test_it_may_take_its_chain_back(service, sealed, seal, keep, elsewhere):
+    elsewhere()
+    call_command("audit", "adopt", "--project", service.project)
+    keep("The river rises.")
+    seal()
+    elsewhere(back=True)
+    call_command("audit", "adopt", "--project", service.project)
+    keep("The mill burns.")
+    assert seal().number == 5
+    verdict = audit.verify(service)
+    assert (verdict.finding, verdict.seals, verdict.horizon) == (None, 1, 4)
+    former = Journal(service.project_id).path.with_suffix(".former")
+    assert len(former.read_text().splitlines()) == 3, "what it had written stays as evidence"
+
+
+def test_an_adoption_that_was_cut_short_is_gone_on_with(service, sealed, seal, keep, elsewhere, monkeypatch):
+    elsewhere()
+    with monkeypatch.context() as cut:
+        cut.setattr(Journal, "begin_anew", lambda *_: _full())
+        with pytest.raises(OSError, match="disk full"):
+            audit.adopt(service, now=timezone.now())
+    assert audit.adopt(service, now=timezone.now()) is None
+    keep("The river rises.")
+    assert seal().number == 4
+    assert audit.verify(service).finding is None
+
+
+def _full():
+    raise OSError("disk full")
+
+
+def test_retention_stays_behind_the_horizon_of_an_adopted_chain(service, sealed, seal, keep, elsewhere, settings):
+    elsewhere()
+    call_command("audit", "adopt", "--project", service.project)
+    keep("The river rises.")
+    seal()
+    settings.HISTORY_DAYS = 100
+    much_later = timezone.now() + datetime.timedelta(days=200)
+    assert audit.let_go(service, now=much_later) == 0
+    verdict = audit.verify(service)
+    assert (verdict.finding, verdict.horizon) == (None, 3)
