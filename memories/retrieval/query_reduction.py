@@ -2,7 +2,9 @@
 
 import re
 
-TALK = r"(?:conversations?|chats?|discussions?|sessions?|exchanges?)"
+# Talk with whoever is asked, not a session with somebody else: nothing may stand between the two words.
+TALK = r"(?:our|these|those) (?:recent |past |previous |earlier |last )?(?:conversations?|chats?|discussions?)"
+END = r"(?=\W*$|[.?!,;:]|,? in order\b|(?: about| with| on)\b)"
 SAID = (
     r"(?:br(?:ought|ing) up|mention(?:ed)?|raised?|discuss(?:ed)?|talk(?:ed)? about|sp(?:oke|eak) about"
     r"|introduced?|said|say)"
@@ -19,16 +21,17 @@ FRAMES = [
         rf"\b(?:the |what )?(?:order|sequence) in which (?:i|we) (?:first )?{SAID}\b",
         rf"\bin (?:what|which) order (?:did|have) (?:i|we) (?:first )?{SAID}\b",
         rf"\b(?:an? |the )?{TOLD}(?: how| what)?\b",
-        rf"\b(?:throughout|across|during|over|in|from) (?:all )?(?:of )?(?:our|my|these|those|the) (?:\w+ )?{TALK}\b",
+        rf"\b(?:throughout|across|during|over|in|from) (?:all )?(?:of )?{TALK}{END}",
         r",? in (?:chronological )?order(?=\W*$|[.?!])",
         r"\b(?:mention|list|name|give) only(?: and only)? [\w-]+ (?:items|things|points|topics|events|entries)\b",
         r"\b(?:different|various) (?:aspects|parts|sides) of\b",
-        r"\b(?:did|have) i (?:ever )?(?:say|mention|tell you|mentioned|said|told you)\b",
+        r"\b(?:did|have) i (?:ever )?(?:say|said|mention(?:ed)?|t(?:ell|old) you)\b(?! (?:no|yes|to|hello|goodbye)\b)",
         r"\bi(?:['’]ve| have)? (?:mentioned|said|told you|brought up)\b",
     )
 ]
 WORD = re.compile(r"[^\W_]+")
-STRAY = re.compile(r"(?<=[?.!,;:])[\s?.!,;:]+$|\s+(?=[?.!,;:])")
+MARKS = "?.!,;: "
+STRAY = re.compile(r" (?=[?.!,;:])")
 
 
 def reduce_query(question: str) -> str:
@@ -41,7 +44,9 @@ def reduce_query(question: str) -> str:
         reduced = frame.sub(" ", reduced)
     if reduced == question or len(WORD.findall(reduced)) < 2:
         return question
-    return STRAY.sub("", " ".join(reduced.split()))
+    reduced = " ".join(reduced.split())
+    body = reduced.rstrip(MARKS)
+    return STRAY.sub("", body) + reduced[len(body) :].strip()[:1]
 
 
 def asks_for_summary(question: str) -> bool:
