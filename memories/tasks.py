@@ -1,6 +1,5 @@
 """Celery tasks: thin doors that loop over projects and call one room each. Scheduled in `novamem.celery`."""
 
-import threading
 import uuid
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -32,16 +31,27 @@ from memories.workload import Work
 
 log = structlog.get_logger(__name__)
 WORKER = "worker"
-_sealed = threading.Event()  # whether this process has been through all projects
+_been_through = set[str]()  # what this process has done in all projects
 
 
-def _in_each_project(work: Callable[[Principal], object], projects: Sequence[Project] | None = None) -> None:
-    """Does it for these projects, or every one; one project's trouble does not stop the others."""
+def _in_each_project(work: Callable[[Principal], object], projects: Sequence[Project] | None = None) -> bool:
+    """Does it for these projects, or every one; whether all went well. One's trouble does not stop the others."""
+    whole = True
     for project in list(Project.objects.order_by("name")) if projects is None else projects:
         try:
             retry_on_contention(partial(work, system_principal(project)))
         except Exception:
+            whole = False
             log.exception("project_passed_over", project=project.name, work=work.__name__)
+    return whole
+
+
+def _where_written(work: Callable[[Principal], object], *, anywhere: bool = False) -> None:
+    """Does it where something was written lately; everywhere in a process's first round, and after one that failed."""
+    name = work.__name__
+    everywhere = anywhere or name not in _been_through
+    whole = _in_each_project(work, None if everywhere else workload.projects_with(Work.WRITES, now=timezone.now()))
+    (_been_through.add if whole else _been_through.discard)(name)
 
 
 @shared_task
@@ -140,10 +150,7 @@ def expire_logins() -> None:
 
 @shared_task
 def seal_events() -> None:
-    """Seals the new events of every project, and tells the witness.
-
-    The first round of a worker goes through all projects: a crash may have kept a seal from its file.
-    """
+    """Seals the new events of every project, and tells the witness; writes what a crash kept from a file."""
 
     def seal(principal: Principal) -> None:
         try:
@@ -153,9 +160,7 @@ def seal_events() -> None:
             return
         audit.send_seals(principal, now=timezone.now())
 
-    anywhere = settings.AUDIT_WITNESS or not _sealed.is_set()
-    _in_each_project(seal, None if anywhere else workload.projects_with(Work.WRITES, now=timezone.now()))
-    _sealed.set()
+    _where_written(seal, anywhere=bool(settings.AUDIT_WITNESS))
 
 
 @shared_task
@@ -242,10 +247,10 @@ def expire_copies() -> None:
 def keep_search_fast() -> None:
     """Counts the words of large namespaces. Their vector indexes are built elsewhere: `manage.py indexes`."""
 
-    def keep(principal: Principal) -> None:
+    def count(principal: Principal) -> None:
         retrieval.refresh_statistics(principal, now=timezone.now())
 
-    _in_each_project(keep, workload.projects_with(Work.WRITES, now=timezone.now()))
+    _where_written(count)
 
 
 @shared_task

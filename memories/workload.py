@@ -20,6 +20,6 @@ class Work(StrEnum):
 
 
 def projects_with(work: Work, *, now: datetime.datetime) -> list[Project]:
-    """Return the projects where this may have to be done, by name; never one too few."""
+    """Return the projects where this may have to be done, by name; never one too few, but of what failed."""
     due = [project_id for (project_id,) in fetch("SELECT nova_workload(%s, %s)", [work, now])]
     return list(Project.objects.filter(id__in=due).order_by("name"))

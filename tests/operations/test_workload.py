@@ -126,7 +126,6 @@ def test_proposals_that_may_be_let_go(service, write, has):
 
 
 def test_what_was_written_is_sealed(service, write, has, all_sealed):
-    assert not has(Work.WRITES), "nothing has happened yet"
     write()
     assert has(Work.WRITES)
     all_sealed()
@@ -164,8 +163,7 @@ def test_a_project_where_nothing_happens_is_not_entered(task, service, has, writ
     embedding_queue.embed_pending(service, now=timezone.now())
     upkeep.graph.refresh_graph(service, now=timezone.now())
     all_sealed(ago=LATER)
-    monkeypatch.setattr(tasks, "_sealed", tasks.threading.Event())
-    tasks._sealed.set()
+    monkeypatch.setattr(tasks, "_been_through", {"seal", "count"})
     entered = []
     monkeypatch.setattr(tasks, "system_principal", lambda project: entered.append(project.name) or _raise())
     task()
@@ -176,17 +174,35 @@ def _raise():
     raise LookupError("this project is left alone here")
 
 
-@pytest.mark.parametrize("witness", ["", "/nowhere"])
-def test_the_first_round_of_seals_goes_everywhere_and_each_with_a_witness(
-    witness, service, all_sealed, monkeypatch, settings
+@pytest.mark.parametrize(("witness", "fails"), [("", False), ("/nowhere", False), ("", True)])
+def test_seals_go_everywhere_first_with_a_witness_and_after_a_round_that_failed(
+    witness, fails, service, monkeypatch, settings
 ):
-    all_sealed()
     settings.AUDIT_WITNESS = witness
-    monkeypatch.setattr(tasks, "_sealed", tasks.threading.Event())
+    monkeypatch.setattr(tasks, "_been_through", set())
     monkeypatch.setattr(tasks.workload, "projects_with", lambda *_args, **_more: [])
     rounds = []
-    monkeypatch.setattr(tasks, "system_principal", lambda project: rounds[-1].append(project.name) or _raise())
+
+    def seal(principal, *, now):
+        rounds[-1].append(principal.project)
+        if fails:
+            raise OSError("disk full")
+
+    monkeypatch.setattr(tasks.audit, "seal", seal)
+    monkeypatch.setattr(tasks.audit, "send_seals", lambda principal, *, now: 0)
     for _ in range(2):
         rounds.append([])
         tasks.seal_events()
-    assert [service.project in each for each in rounds] == [True, bool(witness)]
+    assert [service.project in each for each in rounds] == [True, bool(witness) or fails]
+
+
+def test_the_first_round_of_statistics_goes_everywhere(service, monkeypatch):
+    monkeypatch.setattr(tasks, "_been_through", set())
+    monkeypatch.setattr(tasks.workload, "projects_with", lambda *_args, **_more: [])
+    counted = []
+    monkeypatch.setattr(tasks.retrieval, "refresh_statistics", lambda one, *, now: counted.append(one.project))
+    tasks.keep_search_fast()
+    assert service.project in counted
+    counted.clear()
+    tasks.keep_search_fast()
+    assert counted == []
