@@ -202,15 +202,18 @@ def _own_place(data_dir: Path, *, disposable: bool) -> Path:
     home = OWN_PLACE / digest(data_dir)
     OWN_PLACE.mkdir(parents=True, exist_ok=True)
     OWN_PLACE.chmod(0o755)
-    former = PostgresCluster(home)
+    former, aside = PostgresCluster(home), home.with_suffix(".old")
+    former.stop()
     if former.data.exists() and not disposable:
         raise Unavailable(
             f"The database of {data_dir} lies in {home}, but {data_dir} lacks what opens it: passwords, keys and the "
             f"link. If a volume is not mounted there, or the folder was moved, bring it back. To begin afresh instead, "
-            f"move the old database away: mv {home} {home}.old"
+            f"move the old database away: mv {home} {home}.{time.strftime('%Y-%m-%d-%H%M')}"
         )
-    former.stop()
-    shutil.rmtree(home, ignore_errors=True)
+    if former.data.exists():
+        shutil.rmtree(aside, ignore_errors=True)
+        home.rename(aside)
+    shutil.rmtree(home, ignore_errors=True)  # what a start that was cut short left
     _sweep()
     home.mkdir(mode=0o700)
     (home / "belongs-to").write_text(str(data_dir))
@@ -311,7 +314,9 @@ def guard(lock: Path, home: Path) -> None:
         os.fchmod(watch.fileno(), 0o600)
         fcntl.flock(watch, fcntl.LOCK_EX | fcntl.LOCK_NB)
         fcntl.flock(users, fcntl.LOCK_EX)
-        PostgresCluster(home).stop()
+        with suppress(FileNotFoundError):  # the folder was removed, and may be another's by now
+            if lock.stat().st_ino == os.fstat(users.fileno()).st_ino:
+                PostgresCluster(home).stop()
         fcntl.flock(watch, fcntl.LOCK_UN)  # before whoever comes next can start a server
 
 

@@ -102,7 +102,7 @@ def test_a_fingerprint_of_somebody_else_restores_nothing(alice, store, back_up, 
     for dry_run in (True, False):
         ended = job("restore", backup_id=str(backup.id), trust_signer=stranger, dry_run=dry_run)
         assert (ended.state, ended.error["code"]) == ("failed", "wrong_signer")
-        assert ended.error["signers"] == [backup.signer]
+        assert ended.error["signer"] == backup.signer
     assert texts() == []
     assert restore(backup, trust_signer=backup.signer)["insert"] == 1
 

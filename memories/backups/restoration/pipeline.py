@@ -74,14 +74,14 @@ class WrongSigner(NovaError):
     code = "wrong_signer"
     title = "Somebody else signed this backup"
 
-    def __init__(self, signers: Sequence[str], *, wanted: str) -> None:
-        super().__init__(f"the bundle is signed by {' and '.join(signers)}, not by {wanted}")
-        self.signers = signers
+    def __init__(self, signer: str, *, wanted: str) -> None:
+        super().__init__(f"the bundle is signed by {signer}, not by {wanted}")
+        self.signer = signer
 
     @property
     def summary(self) -> dict[str, Any]:
         """Return who signed it."""
-        return {"signers": self.signers}
+        return {"signer": self.signer}
 
 
 class BaseMissing(NovaError):
@@ -101,7 +101,7 @@ def check_restore(options: Options) -> None:
         raise BadOptions("backup_id", "Give the id of a backup.") from error
     wanted = options.get("trust_signer") or ""
     if not isinstance(wanted, str) or (wanted and not FINGERPRINT.fullmatch(wanted)):
-        raise BadOptions("trust_signer", "Give a fingerprint: 64 hexadecimal digits.")
+        raise BadOptions("trust_signer", "Give a fingerprint: 64 hexadecimal digits, small letters.")
     if not isinstance(options.get("allow_version", False), bool):
         raise BadOptions("allow_version", "Give true or false.")
     check_plan_id(options)
@@ -154,7 +154,6 @@ def restore(principal: Principal, operation: Operation, progress: Progress, *, e
     began, now = time.monotonic(), operation.started_at or operation.created_at
     principal = starter(principal, operation)
     chain = _chain(principal, operation)
-    _check_signer(chain, operation.options.get("trust_signer"))
     with staging_tables.staging_tables():
         read = stage(principal, chain, operation, progress, now=now)
         failpoints.reach("restore.staged")
@@ -216,12 +215,14 @@ def stage(
     now: datetime.datetime,
     as_it_is: bool = False,
 ) -> Read:
-    """Read a chain into the staged tables, in short transactions. Raise BrokenBundle, WrongProject, BaseMissing.
+    """Read a chain into the staged tables, in short transactions. Raise BrokenBundle, WrongProject, WrongSigner,
+    BaseMissing.
 
     A stranger's is staged as what it may say here, and without what was forgotten, unless it is to be staged as it is.
     """
     taken, total = staging_tables.StagedBundle(principal), sum(row.records for row in chain)
-    trusted = trusted_signers() | {operation.options.get("trust_signer") or ""}
+    wanted = operation.options.get("trust_signer") or ""
+    trusted = trusted_signers() | {wanted}
     foreign, manifest, done, before = False, None, 0, list[str]()
     for row in chain:
         refusal = nullcontext() if as_it_is else _letting_go(principal, row)
@@ -229,6 +230,8 @@ def stage(
             reader = BundleReader(file, now=now, allow_version=operation.options.get("allow_version", False))
             manifest = reader.manifest
             check_place(principal, manifest)
+            if wanted and reader.signer not in trusted:
+                raise WrongSigner(reader.signer, wanted=wanted)
             if manifest.chain != before:
                 raise BaseMissing("the bundle goes on from another that is not here")
             taken.begin()
@@ -248,12 +251,6 @@ def stage(
             _prepare(principal, read)
         erasure_filter.stage_lineage()
     return read
-
-
-def _check_signer(chain: Sequence[Backup], wanted: str | None) -> None:
-    signers = list(dict.fromkeys(row.signer for row in chain))
-    if wanted and wanted not in signers:
-        raise WrongSigner(signers, wanted=wanted)
 
 
 def check_place(principal: Principal, manifest: Manifest) -> None:
