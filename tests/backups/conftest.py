@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from conflicts.public import ClaimDraft, PendingConflict
 from conflicts.resolution import Settlement, resolve
-from memories import access, jobs, operations, upkeep
+from memories import access, audit, jobs, operations, upkeep
 from memories.audit import signatures
 from memories.backups.bundle.manifest import Footer
 from memories.models import Backup, Episode, EpisodeMember, Fragment, Namespace, Project
@@ -100,11 +100,13 @@ def recipient(settings, tmp_path):
 
 
 @pytest.fixture
-def another_key(tmp_path, settings):
-    """From here on this is another instance, with a key of its own."""
+def another_key(tmp_path, settings, principal):
+    """From here on this is another instance, with a key of its own, and the project's history its own to seal."""
 
-    def change():
+    def change(*, adopts=True):
         settings.DATA_DIR = tmp_path / "elsewhere"
+        if adopts:
+            audit.adopt(principal, now=timezone.now())
         return signatures.fingerprint()
 
     return change

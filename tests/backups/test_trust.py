@@ -45,7 +45,7 @@ def forgery(truth, back_up, storage, another_key, settings):
 
     def sign():
         home, row = settings.DATA_DIR, back_up()
-        stranger = another_key()
+        stranger = another_key(adopts=False)
         forged(storage / row.file, say_otherwise)
         settings.DATA_DIR = home
         assert stranger != audit.fingerprint()

@@ -12,6 +12,12 @@ from novamem.request_queues import WIDTH, Overloaded, RequestQueue, RequestQueue
 from tests.conftest import web_server
 
 
+def run(work):
+    """Run it in a thread of its own: a browser's test may have left an event loop in this one."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(lambda: asyncio.run(work())).result()
+
+
 async def occupied(queue: RequestQueue, *, requests: int, until: asyncio.Event) -> list[asyncio.Task[None]]:
     async def stay() -> None:
         async with queue.place():
@@ -43,7 +49,7 @@ def test_who_would_wait_too_long_is_refused_and_told_when_to_come_again(busy, mo
         assert queue.wait == 0
         queue.refuse_late()
 
-    asyncio.run(ask())
+    run(ask)
 
 
 def test_without_a_limit_all_wait(settings, monkeypatch):
@@ -57,7 +63,7 @@ def test_without_a_limit_all_wait(settings, monkeypatch):
         end.set()
         await asyncio.gather(*tasks)
 
-    asyncio.run(ask())
+    run(ask)
 
 
 def test_a_lane_lets_a_few_through_in_their_order_also_behind_who_failed_or_left():
@@ -81,7 +87,7 @@ def test_a_lane_lets_a_few_through_in_their_order_also_behind_who_failed_or_left
         assert passed == [*range(WIDTH), WIDTH + 1, WIDTH + 2]
         assert queue.wait == 0
 
-    asyncio.run(ask())
+    run(ask)
 
 
 @pytest.mark.parametrize(
