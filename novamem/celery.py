@@ -25,7 +25,6 @@ def narrow_context(context: dict[str, object], **_: object) -> None:
         del context[name]
 
 
-@setup_logging.connect  # type: ignore[untyped-decorator]
 def set_logging_up(**_: object) -> None:
     """Worker and scheduler log as the web server does: Celery would write lines of its own instead."""
     from django.conf import settings  # late: the application is made before there are settings
@@ -34,7 +33,6 @@ def set_logging_up(**_: object) -> None:
     logging.captureWarnings(True)
 
 
-@celeryd_after_setup.connect  # type: ignore[untyped-decorator]
 def start_telemetry(**_: object) -> None:
     """Make each task a span, where telemetry is exported; later than what binds the id of its request."""
     from django.conf import settings  # late, as above
@@ -43,6 +41,10 @@ def start_telemetry(**_: object) -> None:
         telemetry = import_module("novamem.telemetry").start()
         telemetry.follow_tasks()
         worker_shutdown.connect(telemetry.stop, weak=False)
+
+
+setup_logging.connect(set_logging_up)
+celeryd_after_setup.connect(start_telemetry)
 
 
 app.conf.beat_schedule = {

@@ -82,7 +82,7 @@ def other_signer(last: Seal | None) -> str:
     if last is None:
         return ""
     if adopted := _adopted(last):
-        return "" if horizons.is_signed(adopted) else "who adopted it"
+        return "" if horizons.is_signed(adopted) else "which has adopted it"
     return "" if last.signer == signatures.fingerprint() else last.signer
 
 

@@ -140,11 +140,6 @@ def test_every_history_counts_as_written(db):
     assert [model._meta.db_table for model in event_models() if f" {model._meta.db_table} e " not in source] == []
 
 
-def test_nobody_reads_projects_by_it(db):
-    ((kind,),) = fetch("SELECT prorettype::regtype::text FROM pg_proc WHERE proname = 'nova_workload'", [])
-    assert kind == "uuid"
-
-
 TASKS = [
     tasks.sweep_operations,
     tasks.embed_pending,
