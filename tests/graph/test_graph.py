@@ -81,6 +81,20 @@ def test_claims_are_edges(alice, claim, connect):
     assert edges(graph(alice, "london")) == {("Ada", "lives_in", "London"), ("London", "lies_in", "England")}
 
 
+def test_each_claim_of_a_memory_is_an_edge_of_its_own(alice, store, connect):
+    claims = [
+        ClaimDraft("Ada", "lives_in", "London"),
+        ClaimDraft("Ada", "works_at", "Siemens"),
+        ClaimDraft("Bea", "lives_in", "Rome"),
+    ]
+    store("acme:main", "Ada lives in London and works at Siemens, and Bea lives in Rome.", claims=claims)
+    connect()
+    body = graph(alice, "Ada")
+    assert edges(body) == {("Ada", "lives_in", "London"), ("Ada", "works_at", "Siemens")}
+    assert len({edge["fragment_id"] for edge in body["edges"]}) == 1
+    assert edges(graph(alice, "Rome", depth=3)) == {("Bea", "lives_in", "Rome")}
+
+
 def test_names_are_found_in_any_spelling_and_counted(alice, store, connect):
     store("acme:main", "Bea met Carl in Munich.")
     store("acme:main", "Carl likes Munich in May.")

@@ -34,6 +34,7 @@ class Node:
 class Edge:
     """A claim: what its namespace believes of the source."""
 
+    claim_id: uuid.UUID
     fragment_id: uuid.UUID
     source: uuid.UUID
     predicate: str
@@ -82,14 +83,14 @@ def explore(ground: GraphGround, entity: str, *, depth: int) -> Graph:
     for _ in range(depth):
         reached: set[uuid.UUID] = set()
         for edge in _edges(ground, frontier):
-            if edge.fragment_id in known:
+            if edge.claim_id in known:
                 continue
             new = {edge.source, edge.target} - seen
             if len(graph.edges) == MOST_EDGES or len(seen) + len(new) > MOST_NODES:
                 graph.truncated = True
                 continue
             graph.edges.append(edge)
-            known.add(edge.fragment_id)
+            known.add(edge.claim_id)
             seen |= new
             reached |= new
         frontier = reached
@@ -120,20 +121,20 @@ EDGES = f"""
         SELECT id FROM memories_entity
         WHERE project_id = %(project)s AND node = ANY (%(nodes)s) AND namespace_id = ANY (%(places)s)
     ), hit AS (
-        SELECT fragment_id FROM memories_relation
+        SELECT claim_id FROM memories_relation
         WHERE project_id = %(project)s AND subject_id IN (SELECT id FROM start)
         UNION
-        SELECT fragment_id FROM memories_relation
+        SELECT claim_id FROM memories_relation
         WHERE project_id = %(project)s AND object_id IN (SELECT id FROM start)
     )
-    SELECT r.fragment_id, s.node, r.predicate, o.node, n.name, r.valid_from, r.valid_until
+    SELECT r.claim_id, r.fragment_id, s.node, r.predicate, o.node, n.name, r.valid_from, r.valid_until
     FROM hit
-    JOIN memories_relation r ON r.project_id = %(project)s AND r.fragment_id = hit.fragment_id
+    JOIN memories_relation r ON r.project_id = %(project)s AND r.claim_id = hit.claim_id
     JOIN memories_entity s ON s.project_id = %(project)s AND s.id = r.subject_id
     JOIN memories_entity o ON o.project_id = %(project)s AND o.id = r.object_id
     JOIN memories_namespace n ON n.project_id = %(project)s AND n.id = r.namespace_id
     WHERE {VISIBLE.format("r")}
-    ORDER BY r.fragment_id LIMIT %(most)s"""
+    ORDER BY r.fragment_id, r.claim_id LIMIT %(most)s"""
 # How it is written most often, and what it mostly is where anything is known of that.
 NODES = f"""
     SELECT e.node, mode() WITHIN GROUP (ORDER BY m.text),
