@@ -37,10 +37,10 @@ def test_what_was_acknowledged_is_there_after_kills(where):
 
 
 def test_a_database_that_hangs_holds_neither_probe_nor_chat(where):
-    seen = probed(where)
-    assert seen.healthz < 2
-    assert (seen.readyz_status, seen.readyz < 6) == (503, True)
-    assert (seen.chat_status, seen.chat_memory, seen.chat < 6) == (200, "none; reason=unavailable", True)
+    seen = probed(where)  # whoever waited for the database would wait for all of the probes, and the client gives up
+    assert seen.healthz < 10
+    assert (seen.readyz_status, seen.readyz < 20) == (503, True)
+    assert (seen.chat_status, seen.chat_memory, seen.chat < 20) == (200, "none; reason=unavailable", True)
     where.product.bring_back()
 
 

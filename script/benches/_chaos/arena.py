@@ -1,5 +1,6 @@
 """Where faults are played: an installation of the product, its upstream, and wires that can be cut."""
 
+import fcntl
 import hashlib
 import json
 import os
@@ -125,9 +126,15 @@ def _copy_cluster(source: PostgresCluster, target: PostgresCluster) -> None:
 def _template() -> Path:
     """Return the data directory of an installation of this code that was brought up once and stopped."""
     kept = Path(os.environ["NOVAMEM_DATA_DIR"]).resolve() / "chaos"
-    stamp = _stamp()
-    if (kept / "stamp").exists() and (kept / "stamp").read_text() == stamp:
-        return kept
+    with kept.with_suffix(".lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # processes of a test run share it
+        stamp = _stamp()
+        if not (kept / "stamp").exists() or (kept / "stamp").read_text() != stamp:
+            _make_template(kept, stamp)
+    return kept
+
+
+def _make_template(kept: Path, stamp: str) -> None:
     _remove_cluster(kept)
     shutil.rmtree(kept, ignore_errors=True)
     kept.mkdir(mode=0o700, parents=True)
@@ -138,7 +145,6 @@ def _template() -> Path:
         product.stop()
     (kept / "keys.json").write_text(json.dumps(product.keys))
     (kept / "stamp").write_text(stamp)
-    return kept
 
 
 def _stamp() -> str:

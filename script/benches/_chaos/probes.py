@@ -10,6 +10,7 @@ from .arena import Arena
 from .caller import Caller
 from .faults import hung_database
 from .ledger import Ledger
+from .product import Product
 from .workload import namespace
 
 WRITERS = 30  # requests that wait for the database meanwhile: more than there are threads for them
@@ -37,12 +38,10 @@ def probed(where: Arena, *, times: int = 3) -> Probed:
 
 
 def _probed(where: Arena, caller: Caller, place: str, times: int) -> Probed:
-    caller.tell("namespace", "POST", "/api/v1/namespaces", {"name": place})
-    for _ in range(8):  # each of the processes has seen the key
-        answer = caller.chat("Where does the heron nest?", place)
-        assert answer is not None
-        assert answer.is_success
     product = where.product
+    caller.tell("namespace", "POST", "/api/v1/namespaces", {"name": place})
+    with ThreadPoolExecutor(WRITERS) as chatting:  # at once and over new connections: each process sees the key
+        assert all(chatting.map(lambda _: _greeted(product, place), range(2 * WRITERS)))
     body = {"namespace": place, "content": "The heron waits."}
     head = {"Authorization": f"Bearer {product.keys['writer']}"}
     with httpx2.Client(timeout=60, trust_env=False) as client, ThreadPoolExecutor(WRITERS) as waiting:
@@ -68,6 +67,12 @@ def _probed(where: Arena, caller: Caller, place: str, times: int) -> Probed:
         answer.status_code if answer is not None else 0,
         answer.headers.get("X-NovaMem-Memory", "") if answer is not None else "",
     )
+
+
+def _greeted(product: Product, place: str) -> bool:
+    with Caller(product.url, product.keys["writer"], Ledger(), doubt=0.0) as caller:
+        answer = caller.chat("Where does the heron nest?", place)
+    return answer is not None and answer.is_success
 
 
 def _timed(url: str) -> tuple[float, int]:
