@@ -14,7 +14,7 @@ from django.db import connection
 from django.db.models import Q
 
 from memories.models import Embedding, EmbeddingModel, Fragment
-from memories.models.sql import fetch
+from memories.models.sql import PROJECT, fetch
 from memories.retrieval.query_features import Cues
 from memories.retrieval.questions import Filters, Reach
 from memories.retrieval.search_plan import FEW, PlanGround, SearchWay, choose_search
@@ -157,7 +157,7 @@ BEST = f"""
     ) AS h
     WHERE h.rank <= %s ORDER BY h.score DESC, h.fragment_id"""
 BEGINS = f"""(SELECT left(content, {BEGINNING}) FROM memories_fragment
-        WHERE project_id = %s AND id = h.fragment_id AND source_type = 'conversation')"""
+        WHERE project_id = {PROJECT} AND id = h.fragment_id AND source_type = 'conversation')"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +215,7 @@ def keyword_query(
     filters, reach, most = search.filters, search.reach, search.most
     condition, values = where(Fragment, filters.ranges)
     # Row by row, best first, until enough passed: most of them are never looked at.
-    checked = f"""CROSS JOIN LATERAL (SELECT FROM memories_fragment WHERE memories_fragment.project_id = %s
+    checked = f"""CROSS JOIN LATERAL (SELECT FROM memories_fragment WHERE memories_fragment.project_id = {PROJECT}
             AND memories_fragment.id = one.fragment_id AND {condition} OFFSET 0) AS f LIMIT %s"""
     persons = search.cues.persons
     statement = BEST.format(checked=checked if condition else "", beginning=BEGINS if persons else "NULL")

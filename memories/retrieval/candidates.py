@@ -15,7 +15,7 @@ from memories.models import Claim, Fragment
 from memories.models.enums import INSTRUCTION, SourceClass
 from memories.models.fragment import wording_of
 from memories.models.scoring import LAST_USED, STABILITY, days_since, decayed
-from memories.models.sql import fetch
+from memories.models.sql import PROJECT, fetch
 from memories.retrieval.candidate_search import (
     BEGINNING,
     NOBODY,
@@ -144,11 +144,11 @@ LOADED = """
     FROM memories_fragment f
     LEFT JOIN LATERAL (
         SELECT access_count, last_accessed_at, stability FROM memories_access
-        WHERE project_id = %s AND fragment_id = f.id OFFSET 0
+        WHERE project_id = {project} AND fragment_id = f.id OFFSET 0
     ) AS a ON true
     LEFT JOIN LATERAL (
         SELECT -(vector <#> {asked}) AS cosine, vector FROM memories_embedding
-        WHERE project_id = %s AND fragment_id = f.id AND root_id IN ({roots}) AND namespace_id = f.namespace_id
+        WHERE project_id = {project} AND fragment_id = f.id AND root_id IN ({roots}) AND namespace_id = f.namespace_id
             AND model_id = '{model}' OFFSET 0
     ) AS e ON true
     {among}"""
@@ -157,7 +157,7 @@ FOUND = """WITH words (fragment_id, score, rank, beginning) AS MATERIALIZED ({wo
     {asked}, near (fragment_id, cosine) AS MATERIALIZED ({near}),
     places AS MATERIALIZED (
         SELECT namespace_id, conversation_id, sequence FROM memories_fragment
-        WHERE project_id = %s AND conversation_id <> '' AND id = ANY (ARRAY(
+        WHERE project_id = {project} AND conversation_id <> '' AND id = ANY (ARRAY(
             (SELECT fragment_id FROM words ORDER BY score DESC, fragment_id LIMIT %s)
             UNION (SELECT fragment_id FROM near ORDER BY cosine DESC, fragment_id LIMIT %s)))),
     beside (fragment_id) AS MATERIALIZED ({beside}),
@@ -165,17 +165,17 @@ FOUND = """WITH words (fragment_id, score, rank, beginning) AS MATERIALIZED ({wo
     standing (fragment_id) AS MATERIALIZED ({standing})"""
 BESIDE = """
     SELECT memories_fragment.id FROM memories_fragment
-    WHERE memories_fragment.project_id = %s AND memories_fragment.id = ANY (ARRAY(
+    WHERE memories_fragment.project_id = {project} AND memories_fragment.id = ANY (ARRAY(
         SELECT n.id FROM places AS b CROSS JOIN LATERAL (
             SELECT t.id FROM memories_fragment AS t
-            WHERE t.project_id = %s AND t.namespace_id = b.namespace_id AND t.conversation_id = b.conversation_id
+            WHERE t.project_id = {project} AND t.namespace_id = b.namespace_id AND t.conversation_id = b.conversation_id
                 AND t.conversation_id <> '' AND t.sequence BETWEEN b.sequence::bigint - 1 AND b.sequence::bigint + 1
                 AND t.sequence <> b.sequence OFFSET 0
         ) AS n)) AND {passing}"""
 HELD = """SELECT fragment_id FROM memories_claim
-    WHERE project_id = %s AND namespace_id = ANY (%s) AND status = 'active' AND {reach} LIMIT %s"""
+    WHERE project_id = {project} AND namespace_id = ANY (%s) AND status = 'active' AND {reach} LIMIT %s"""
 # As an array, as which ids come from outside, too: joined, a database without statistics reads a project for each.
-AMONG_FOUND = """WHERE f.project_id = %s AND f.id = ANY (ARRAY(
+AMONG_FOUND = f"""WHERE f.project_id = {PROJECT} AND f.id = ANY (ARRAY(
     SELECT fragment_id FROM words WHERE rank <= %s UNION SELECT fragment_id FROM near
     UNION SELECT fragment_id FROM beside UNION SELECT fragment_id FROM standing
     UNION SELECT fragment_id FROM held WHERE (SELECT count(*) FROM held) <= %s))"""
@@ -191,7 +191,7 @@ PIECE_OF = """CASE WHEN f.source_type = 'conversation' AND f.source_id ~ '#[0-9]
 OF_THE_USER = ", ".join(f"'{source.value}'" for source in (SourceClass.USER_EXPLICIT, SourceClass.USER_IMPLICIT))
 STANDING = f"""
     SELECT memories_fragment.id FROM memories_fragment
-    WHERE memories_fragment.project_id = %s AND memories_fragment.namespace_id = ANY (%s)
+    WHERE memories_fragment.project_id = {PROJECT} AND memories_fragment.namespace_id = ANY (%s)
         AND memories_fragment.extra ? '{INSTRUCTION}' AND memories_fragment.source IN ({OF_THE_USER}) AND {{passing}}
     ORDER BY memories_fragment.created_at DESC, memories_fragment.id LIMIT %s"""
 KEYS = """ARRAY(SELECT key_digest FROM memories_claim
@@ -256,6 +256,7 @@ def find_candidates(
     nearest.hold_in_view()
     beside, held, standing = _beside(scopes, search), _held(claiming, search), _standing(instructing, search)
     found = FOUND.format(
+        project=PROJECT,
         words=words.statement,
         asked=asked.statement,
         near=nearest.statement,
@@ -275,7 +276,7 @@ def _beside(scopes: Sequence[SearchScope], search: Search) -> Query:
     passing = _passing(search)
     project_id = scopes[0].project_id
     params = [project_id, search.neighboured, search.neighboured, project_id, project_id, *passing.params]
-    return Query(BESIDE.format(passing=passing.statement), params)
+    return Query(BESIDE.format(project=PROJECT, passing=passing.statement), params)
 
 
 def _held(scopes: Sequence[SearchScope], search: Search) -> Query:
@@ -284,7 +285,7 @@ def _held(scopes: Sequence[SearchScope], search: Search) -> Query:
         return Query("SELECT NULL::uuid WHERE false", [])
     reach, times = reached(Claim, search.reach)
     params = [scopes[0].project_id, [scope.id for scope in scopes], *times, MOST_CLAIMS + 1]
-    return Query(HELD.format(reach=reach), params)
+    return Query(HELD.format(project=PROJECT, reach=reach), params)
 
 
 def _standing(scopes: Sequence[SearchScope], search: Search) -> Query:
@@ -318,7 +319,7 @@ def load_claims(scopes: Sequence[SearchScope], keys: Collection[bytes], search: 
     if not keys:
         return []
     reach, times = reached(Claim, search.reach)
-    among = f"""IN (SELECT fragment_id FROM memories_claim WHERE project_id = %s AND namespace_id = ANY (%s)
+    among = f"""IN (SELECT fragment_id FROM memories_claim WHERE project_id = {PROJECT} AND namespace_id = ANY (%s)
         AND status = 'active' AND key_digest = ANY (%s) AND {reach} ORDER BY authority DESC, fragment_id LIMIT %s)"""
     params = [scopes[0].project_id, [scope.id for scope in scopes], list(keys), *times, MOST_CLAIMS]
     rows = _load(scopes, search, among=Query(among, params), conditions=search.filters.conditions())
@@ -338,6 +339,7 @@ def _load(
     passes, values = where(Fragment, conditions) if conditions else ("", [])
     only_claims = "f.id NOT IN (SELECT fragment_id FROM held) OR " if found else ""
     statement = LOADED.format(
+        project=PROJECT,
         roots=literals(scope.root_id for scope in scopes),
         model=search.model.id,
         speaker=BEGINNING,
@@ -351,7 +353,7 @@ def _load(
         ways=WAYS if found else "false, false, true, false",
         words=WORDS_FOUND if found else "NULL",
         asked="(SELECT vector FROM asked)" if found else "%s::halfvec",
-        among=AMONG_FOUND if among is None else f"WHERE f.project_id = %s AND f.id {among.statement}",
+        among=AMONG_FOUND if among is None else f"WHERE f.project_id = {PROJECT} AND f.id {among.statement}",
         **AGES,
     )
     project_id = scopes[0].project_id
@@ -382,7 +384,7 @@ def load_neighbours(scopes: Sequence[SearchScope], candidates: Sequence[Candidat
     passing = _passing(search)
     statement = f"""
         SELECT memories_fragment.id FROM memories_fragment
-        WHERE memories_fragment.project_id = %s AND memories_fragment.conversation_id <> ''
+        WHERE memories_fragment.project_id = {PROJECT} AND memories_fragment.conversation_id <> ''
             AND (memories_fragment.namespace_id, conversation_id, sequence) IN (
                 SELECT * FROM unnest(%s::uuid[], %s::varchar[], %s::int[]))
             AND {passing.statement}"""
