@@ -240,7 +240,7 @@ REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["memories.rest.authentication.KeyAuthentication"],
     "DEFAULT_PERMISSION_CLASSES": ["memories.rest.authentication.HasVerb"],
     "DEFAULT_THROTTLE_CLASSES": ["memories.api.rate_limits.KeyThrottle"],
-    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_RENDERER_CLASSES": ["memories.rest.json_renderer.FastJSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["memories.rest.parsers.StrictJSONParser", "memories.rest.parsers.UnlabelledJSONParser"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "EXCEPTION_HANDLER": "memories.rest.problem_details.handler",

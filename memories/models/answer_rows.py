@@ -1,12 +1,12 @@
 """Answer rows: fragments with everything that an answer shows, by one statement whose plan the database keeps."""
 
-import json
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+import orjson
 from django.core.exceptions import EmptyResultSet
 from django.db import connection
 from django.db.models import Model, QuerySet
@@ -86,7 +86,7 @@ def _made(row: Sequence[Any], models: Sequence[ModelColumns], shared: dict[uuid.
             shared[which] = columns.instance(row)
         related[name] = shared[which]
     related["access"] = accesses.instance(row) if row[accesses.begin] else None
-    claims, *beside = map(json.loads, row[accesses.end :])
+    claims, *beside = map(orjson.loads, row[accesses.end :])
     fragment.claims_made = [Claim.read(claim) for claim in claims]
     related["claim"] = next((claim for claim in fragment.claims_made if claim.position == 0), None)
     for name, value in zip(BESIDE, beside, strict=True):
