@@ -134,12 +134,12 @@ def speaker_of(beginning: str) -> str:
     return name.lower() if colon and "\n" not in name else ""
 
 
-# The same in SQL, of the column `beginning`.
-SPEAKER = r"lower(substring(beginning FROM '^([^:\n]*):'))"
+# The same in SQL.
+SPEAKER = rf"lower(substring(left(content, {BEGINNING}) FROM '^([^:\n]*):'))"
 
 # The best of each side: of those that are asked, and of the others.
 BEST = f"""
-    SELECT h.fragment_id, h.score, h.rank, {{beginning}} FROM (
+    SELECT h.fragment_id, h.score, h.rank, {{speaker}} FROM (
         SELECT h.fragment_id, h.score,
             row_number() OVER (PARTITION BY n.place > %s ORDER BY h.score DESC, h.fragment_id) AS rank
         FROM {READ} AS r
@@ -156,7 +156,7 @@ BEST = f"""
         ) AS h
     ) AS h
     WHERE h.rank <= %s ORDER BY h.score DESC, h.fragment_id"""
-BEGINS = f"""(SELECT left(content, {BEGINNING}) FROM memories_fragment
+SPEAKS = f"""(SELECT {SPEAKER} FROM memories_fragment
         WHERE project_id = {PROJECT} AND id = h.fragment_id AND source_type = 'conversation')"""
 
 
@@ -171,21 +171,27 @@ class Query:
 class KeywordHits(dict[uuid.UUID, float]):
     """BM25 score by fragment id, best first.
 
-    `further` are the scores of those behind, for what is found by other means; `speakers` whom of the persons in the
-    question the best show speaking.
+    `further` are the scores of those behind, by id as text, for what is found by other means; `speakers` whom of the
+    persons in the question the best show speaking.
     """
 
-    further: Mapping[uuid.UUID, float] = {}
+    further: Mapping[str, float] = {}
     speakers: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, rows: Iterable[Sequence[Any]], search: Search) -> "KeywordHits":
-        """Return what the rows of a keyword query say: (fragment_id, score, rank, beginning), best first."""
+    def of(
+        cls,
+        rows: Iterable[tuple[str, float, int]],
+        search: Search,
+        *,
+        ids: Mapping[str, uuid.UUID],
+        speakers: Iterable[str],
+    ) -> "KeywordHits":
+        """Return what (id as text, score, rank), best first, and those who speak there make; of the best the `ids`."""
         rows = list(rows)
-        found = cls({which: score for which, score, rank, _ in rows if rank <= search.most})
-        found.further = {which: score for which, score, rank, _ in rows if rank > search.most}
-        speakers = {speaker_of(beginning) for *_, beginning in rows if beginning}
-        found.speakers = frozenset(search.cues.persons & speakers)
+        found = cls({ids[which]: score for which, score, rank in rows if rank <= search.most and which in ids})
+        found.further = {which: score for which, score, rank in rows if rank > search.most}
+        found.speakers = search.cues.persons & frozenset(speakers)
         return found
 
 
@@ -198,7 +204,10 @@ def keyword_hits(
 ) -> KeywordHits:
     """Return the `most` best of the scopes and as many of the `others`; as `keyword_query` has it."""
     query = keyword_query(scopes, search, others=others, among=among)
-    return KeywordHits.of(fetch(query.statement, query.params), search)
+    rows = fetch(query.statement, query.params)
+    ids = {str(row[0]): row[0] for row in rows}
+    scored = zip(ids, (row[1] for row in rows), (row[2] for row in rows), strict=True)
+    return KeywordHits.of(scored, search, ids=ids, speakers=(row[3] for row in rows))
 
 
 def keyword_query(
@@ -218,7 +227,7 @@ def keyword_query(
     checked = f"""CROSS JOIN LATERAL (SELECT FROM memories_fragment WHERE memories_fragment.project_id = {PROJECT}
             AND memories_fragment.id = one.fragment_id AND {condition} OFFSET 0) AS f LIMIT %s"""
     persons = search.cues.persons
-    statement = BEST.format(checked=checked if condition else "", beginning=BEGINS if persons else "NULL")
+    statement = BEST.format(checked=checked if condition else "", speaker=SPEAKS if persons else "NULL")
     counts = among.counts if among else {}
     read = [*scopes, *others]
     _, *named = _named(read)
@@ -297,7 +306,7 @@ def asked_vector(search: Search, *, beside_words: bool = False) -> Query:
     if not beside_words or search.impersonal is None:
         return Query(f"asked (vector) AS MATERIALIZED (SELECT {vector})", [search.vector])
     chosen = f"""asked (vector) AS MATERIALIZED (SELECT CASE
-        WHEN EXISTS (SELECT FROM words WHERE {SPEAKER} = ANY (%s)) THEN {vector} ELSE {vector} END)"""
+        WHEN EXISTS (SELECT FROM words WHERE speaker = ANY (%s)) THEN {vector} ELSE {vector} END)"""
     return Query(chosen, [list(search.cues.persons), search.impersonal, search.vector])
 
 

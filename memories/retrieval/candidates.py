@@ -153,7 +153,7 @@ LOADED = """
     ) AS e ON true
     {among}"""
 # What words and vectors find, what was said beside the best of that, and all claims as long as they are few.
-FOUND = """WITH words (fragment_id, score, rank, beginning) AS MATERIALIZED ({words}),
+FOUND = """WITH words (fragment_id, score, rank, speaker) AS MATERIALIZED ({words}),
     {asked}, near (fragment_id, cosine) AS MATERIALIZED ({near}),
     places AS MATERIALIZED (
         SELECT namespace_id, conversation_id, sequence FROM memories_fragment
@@ -179,10 +179,11 @@ AMONG_FOUND = f"""WHERE f.project_id = {PROJECT} AND f.id = ANY (ARRAY(
     SELECT fragment_id FROM words WHERE rank <= %s UNION SELECT fragment_id FROM near
     UNION SELECT fragment_id FROM beside UNION SELECT fragment_id FROM standing
     UNION SELECT fragment_id FROM held WHERE (SELECT count(*) FROM held) <= %s))"""
-# In the first row only: what words found, and behind whom; how many claims there are, as far as it was counted.
+# In the first row only: what words found, as text, which takes Postgres least; who speaks there; how many claims there
+# are, as far as it was counted.
 WORDS_FOUND = """CASE WHEN row_number() OVER () = 1 THEN json_build_array((
-    SELECT json_agg(json_build_array(fragment_id, score, rank, beginning) ORDER BY score DESC, fragment_id) FROM words
-    ), (SELECT count(*) FROM held))::text END"""
+    SELECT string_agg(concat_ws(' ', fragment_id, score, rank), E'\\n' ORDER BY score DESC, fragment_id) FROM words
+    ), (SELECT json_agg(DISTINCT speaker) FROM words WHERE speaker <> ''), (SELECT count(*) FROM held))::text END"""
 WAYS = """f.id IN (SELECT fragment_id FROM near), f.id IN (SELECT fragment_id FROM beside),
         f.id IN (SELECT fragment_id FROM held), f.id IN (SELECT fragment_id FROM standing)"""
 # A message beyond a fragment's length is kept in pieces, "id#1", "id#2", …; by sequence too, as "#n" may end an id.
@@ -266,9 +267,16 @@ def find_candidates(
     )
     params = [*words.params, *asked.params, *nearest.params, *beside.params, *held.params, *standing.params]
     rows = _load(scopes, search, found=Query(found, params), conditions=search.filters.conditions())
-    scores, claims = json.loads(rows[0][-1]) if rows else (None, MOST_CLAIMS + 1)
-    hits = KeywordHits.of(((uuid.UUID(which), *scored) for which, *scored in scores or ()), search)
-    return Found([_candidate(row) for row in rows], hits, claims <= MOST_CLAIMS)
+    by_words, speakers, claims = json.loads(rows[0][-1]) if rows else ("", (), MOST_CLAIMS + 1)
+    candidates = [_candidate(row) for row in rows]
+    scored = (line.split(" ") for line in by_words.split("\n")) if by_words else ()
+    hits = KeywordHits.of(
+        ((which, float(score), int(rank)) for which, score, rank in scored),
+        search,
+        ids={str(candidate.id): candidate.id for candidate in candidates},
+        speakers=speakers or (),
+    )
+    return Found(candidates, hits, claims <= MOST_CLAIMS)
 
 
 def _beside(scopes: Sequence[SearchScope], search: Search) -> Query:
@@ -301,9 +309,9 @@ def _passing(search: Search) -> Query:
     """Return the condition on a fragment's row that the question's filters and reach are."""
     condition, values = where(Fragment, search.filters.conditions())
     reach, times = reached(Claim, search.reach)
-    statement = f"""memories_fragment.status = ANY (%s) AND (
-        EXISTS (SELECT FROM memories_claim WHERE {CLAIMED} AND {reach})
-        OR NOT EXISTS (SELECT FROM memories_claim WHERE {CLAIMED})) {f"AND {condition}" if condition else ""}"""
+    statement = f"""memories_fragment.status = ANY (%s) AND
+        coalesce((SELECT bool_or({reach}) FROM memories_claim WHERE {CLAIMED}), true)
+        {f"AND {condition}" if condition else ""}"""
     return Query(statement, [search.filters.statuses, *times, *values])
 
 

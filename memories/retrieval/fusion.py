@@ -7,6 +7,10 @@ was measured to bring: docs/decisions/0118.
 
 import uuid
 from collections.abc import Mapping, Sequence
+from functools import reduce
+
+import numpy as np
+import numpy.typing as npt
 
 from memories.retrieval.candidates import Candidate
 from memories.retrieval.query_features import Cues
@@ -25,7 +29,7 @@ TWO_AWAY = 0.05
 PHRASE, USER, SPEAKER, PERIOD, KEY, TYPE = 0.5, 0.5, 0.3, 0.2, 0.05, 0.02
 
 Scores = Mapping[uuid.UUID, float]
-Turn = tuple[int, int]  # conversation, place in it
+Column = npt.NDArray[np.float64]  # a score of each candidate
 
 
 def fuse(candidates: Sequence[Candidate], *, bm25: Scores, cues: Cues) -> dict[uuid.UUID, float]:
@@ -33,20 +37,19 @@ def fuse(candidates: Sequence[Candidate], *, bm25: Scores, cues: Cues) -> dict[u
 
     Each likeness of a turn is joined by a part of its neighbours'. One side alone counts for itself.
     """
-    turns, part = _turns(candidates), _part(candidates)
-    said = [bm25.get(c.id, 0.0) for c in candidates]
-    meant = [0.0 if c.cosine is None else max(0.0, c.cosine) for c in candidates]
-    words = _scaled(_joined(turns, said, {-1: part * WORDS_BEFORE, 1: part * WORDS_AFTER}))
-    meaning = _scaled(_joined(turns, meant, {1: MEANING_AFTER}))
-    weight = WORDS if words and meaning else 1.0
+    turns, part = Turns(candidates), _part(candidates)
+    said = np.array([bm25.get(c.id, 0.0) for c in candidates])
+    meant = np.array([0.0 if c.cosine is None else max(0.0, c.cosine) for c in candidates])
+    words = _scaled(turns.joined(said, {-1: part * WORDS_BEFORE, 1: part * WORDS_AFTER}))
+    meaning = _scaled(turns.joined(meant, {1: MEANING_AFTER}))
+    weight = WORDS if words.any() and meaning.any() else 1.0
     boosts = _cue_boosts(candidates, cues)
-    most = weight * bool(words) + bool(meaning) + max(boosts, default=0.0)
-    nothing = [0.0] * len(candidates)
-    likenesses = zip(words or nothing, meaning or nothing, boosts, strict=True)
-    scores = [weight * by_words + by_meaning + boost for by_words, by_meaning, boost in likenesses]
-    joined = _joined(turns, scores, {-2: TWO_AWAY, 2: TWO_AWAY})
-    beside = 2 * TWO_AWAY if joined != scores else 0.0
-    return {c.id: score / (most * (1 + beside) or 1.0) for c, score in zip(candidates, joined, strict=True)}
+    most = weight * words.any() + meaning.any() + boosts.max(initial=0.0)
+    scores = weight * words + meaning + boosts
+    joined = turns.joined(scores, {-2: TWO_AWAY, 2: TWO_AWAY})
+    beside = 2 * TWO_AWAY if (joined != scores).any() else 0.0
+    relevance = joined / (most * (1 + beside) or 1.0)
+    return dict(zip((c.id for c in candidates), relevance.tolist(), strict=True))
 
 
 def reranked(relevance: Scores, scores: Scores) -> dict[uuid.UUID, float]:
@@ -55,22 +58,24 @@ def reranked(relevance: Scores, scores: Scores) -> dict[uuid.UUID, float]:
     return {i: scores.get(i, least * value) for i, value in relevance.items()}
 
 
-def _cue_boosts(candidates: Sequence[Candidate], cues: Cues) -> list[float]:
+def _cue_boosts(candidates: Sequence[Candidate], cues: Cues) -> Column:
     """Return what the cues add to each: they boost, never filter, and count only where they tell candidates apart."""
     named = {c.speaker for c in candidates if c.speaker} & cues.words
     speaker = named if len(named) == 1 else set()
     # Who asks about himself said it himself, more often than somebody told him; what was not said in turns is for both.
     asks = cues.first_person and any(c.is_by_user for c in candidates)
     asks = asks and any(c.is_turn and not c.is_by_user for c in candidates)
-    return [
-        PHRASE * c.quoted
-        + USER * (asks and (c.is_by_user or not c.is_turn))
-        + SPEAKER * (c.speaker in speaker)
-        + PERIOD * c.in_period
-        + KEY * c.on_topic
-        + TYPE * (c.type in cues.types)
-        for c in candidates
-    ]
+    return np.array(
+        [
+            PHRASE * c.quoted
+            + USER * (asks and (c.is_by_user or not c.is_turn))
+            + SPEAKER * (c.speaker in speaker)
+            + PERIOD * c.in_period
+            + KEY * c.on_topic
+            + TYPE * (c.type in cues.types)
+            for c in candidates
+        ]
+    )
 
 
 def _part(candidates: Sequence[Candidate]) -> float:
@@ -79,34 +84,36 @@ def _part(candidates: Sequence[Candidate]) -> float:
     return min(1.0, TURN * len(lengths) / sum(lengths)) if lengths else 0.0
 
 
-def _turns(candidates: Sequence[Candidate]) -> list[Turn | None]:
-    """Return of each which conversation it is of, numbered, and its place there."""
-    talks: dict[tuple[uuid.UUID, str], int] = {}
-    return [
-        (talks.setdefault((c.namespace_id, c.conversation_id), len(talks)), c.sequence)
-        if c.conversation_id and c.sequence is not None
-        else None
-        for c in candidates
-    ]
+class Turns:
+    """Where the candidates stand in their conversations, so that scores can be joined by their neighbours'."""
+
+    def __init__(self, candidates: Sequence[Candidate]) -> None:
+        talks: dict[tuple[uuid.UUID, str], int] = {}
+        # Of each its conversation, numbered, and its place there; None where it is no turn.
+        self._turns = [
+            (talks.setdefault((c.namespace_id, c.conversation_id), len(talks)), c.sequence)
+            if c.conversation_id and c.sequence is not None
+            else None
+            for c in candidates
+        ]
+        # A number for each place at which one or more of them stand.
+        self._numbers = {turn: n for n, turn in enumerate(dict.fromkeys(turn for turn in self._turns if turn))}
+
+    def _beside(self, steps: int) -> npt.NDArray[np.intp]:
+        """Return of each the number of the place so many turns further on; -1 where none of them stands."""
+        found = (self._numbers.get((turn[0], turn[1] + steps), -1) if turn else -1 for turn in self._turns)
+        return np.fromiter(found, np.intp, len(self._turns))
+
+    def joined(self, scores: Column, parts: Mapping[int, float]) -> Column:
+        """Return each score with these parts of the best at the places so many turns further on."""
+        best = np.zeros(len(self._numbers) + 1)  # the last is the place of none
+        here = self._beside(0)
+        np.maximum.at(best, here, scores)
+        best[-1] = 0.0
+        return scores + reduce(np.add, (part * best[self._beside(steps)] for steps, part in parts.items()))
 
 
-def _joined(turns: Sequence[Turn | None], scores: list[float], parts: Mapping[int, float]) -> list[float]:
-    """Return each score with these parts of the best at the places so many turns further on."""
-    at: dict[Turn, float] = {}
-    for turn, score in zip(turns, scores, strict=True):
-        if turn:
-            at[turn] = max(at.get(turn, 0.0), score)
-    if not at:
-        return scores
-    return [
-        score + sum([part * at.get((turn[0], turn[1] + steps), 0.0) for steps, part in parts.items()])
-        if turn
-        else score
-        for turn, score in zip(turns, scores, strict=True)
-    ]
-
-
-def _scaled(scores: list[float]) -> list[float]:
+def _scaled(scores: Column) -> Column:
     """Return the scores divided by the best; nothing where none is above zero."""
-    best = max(scores, default=0.0)
-    return [score / best for score in scores] if best > 0 else []
+    best = scores.max(initial=0.0)
+    return scores / best if best > 0 else np.zeros_like(scores)

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from django.conf import settings
@@ -343,16 +344,15 @@ def _ranked(
     standing = {one.id for one in left if trail.paths[one.id].instruction and "relevance" in profile.needs}
 
     def signals(candidate: Candidate, names: Iterable[str]) -> dict[str, float]:
-        values = ranking.signals(candidate, relevance=relevance[candidate.id], by_meaning=by_meaning, names=names)
-        marks = {ranking.SOURCE: candidate.id in first, ranking.INSTRUCTION: candidate.id in standing}
-        return values | {name: 1.0 for name, marked in marks.items() if marked}
+        return ranking.signals(candidate, relevance=relevance[candidate.id], by_meaning=by_meaning, names=names)
 
     scores = {one.id: round(profile.score(signals(one, profile.needs)) + (one.id in first), 6) for one in left}
     scores |= ranking.lifted(standing, scores, behind=min(BEFORE_INSTRUCTIONS, -(-question.top_k // 2)))
     seating = Seating(scores, left, places, question.top_k, claims)
     seats = seating.fill()
     trail.seat(seats, {one.id for one in seating.waiting}, sorted(scores, key=lambda i: (-scores[i], i)))
-    return [(seat, signals(seat.candidate, ranking.NAMES)) for seat in seats]
+    marks = partial(ranking.marks, first=first, standing=standing)
+    return [(seat, signals(seat.candidate, ranking.NAMES) | marks(seat.candidate.id)) for seat in seats]
 
 
 def _relevant(left: list[Candidate], places: Places, claims: ClaimsAtHand | None, trail: Trail) -> list[Candidate]:

@@ -87,6 +87,11 @@ def signals(
     return {name: round(relevance if name in questions else SIGNALS[name](candidate), 4) for name in names}
 
 
+def marks(which: Hashable, *, first: Collection[Hashable], standing: Collection[Hashable]) -> dict[str, float]:
+    """Return what a candidate is marked with: its source stands before others, it is a standing instruction."""
+    return {name: 1.0 for name, marked in ((SOURCE, first), (INSTRUCTION, standing)) if which in marked}
+
+
 def lifted(few: Collection[Hashable], scores: Mapping[Any, float], *, behind: int) -> dict[Any, float]:
     """Return the scores with which a few stand right behind so many of the best others, or where they stand anyway."""
     others = sorted((score for which, score in scores.items() if which not in few), reverse=True)

@@ -103,8 +103,8 @@ class Trail:
     # What the best had to reach, None without a floor; whether it did not.
     floor: float | None = None
     nothing_relevant: bool = False
-    # BM25 of more than are candidates by it.
-    further: Mapping[uuid.UUID, float] = field(default_factory=dict)
+    # BM25 of more than are candidates by it, by id as text.
+    further: Mapping[str, float] = field(default_factory=dict)
     # The persons of whom the question's vector says nothing, as they speak themselves.
     speakers: Collection[str] = ()
     # By namespace name: how its vectors were searched.
@@ -152,7 +152,7 @@ class Trail:
 
     def _path(self, fragment_id: uuid.UUID) -> Path:
         if fragment_id not in self.paths:
-            self.paths[fragment_id] = Path(bm25=self.further.get(fragment_id))
+            self.paths[fragment_id] = Path(bm25=self.further.get(str(fragment_id)))
         return self.paths[fragment_id]
 
     def stop(self, fragment_id: uuid.UUID, stage: Stage) -> None:
