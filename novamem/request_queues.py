@@ -9,9 +9,15 @@ from contextlib import asynccontextmanager
 from django.conf import settings
 from prometheus_client import Counter
 
-API = "/api/"
+API = ("/api/", "/compat/")
 # POST asks a question there.
-QUESTIONS = ("/api/v1/search", "/api/v1/search/batch", "/api/v1/context")
+QUESTIONS = (
+    "/api/v1/search",
+    "/api/v1/search/batch",
+    "/api/v1/context",
+    "/compat/mem0/v3/memories/search/",
+    "/compat/mem0/v3/memories/",
+)
 WIDTH = 4  # requests of a queue at a time: more would only share the same processors
 FIRST, SHARE = 0.05, 0.1  # seconds that a request is taken to last at first; what each one adds to the mean
 REFUSED = Counter(
