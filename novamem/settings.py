@@ -116,7 +116,6 @@ INSTALLED_APPS = [
     "django_otp.plugins.otp_totp",
     "django_structlog",
     "drf_spectacular",
-    "heroicons",
     "pghistory",
     "pgtrigger",
     "rest_framework",
