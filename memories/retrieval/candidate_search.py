@@ -205,9 +205,12 @@ def keyword_hits(
     """Return the `most` best of the scopes and as many of the `others`; as `keyword_query` has it."""
     query = keyword_query(scopes, search, others=others, among=among)
     rows = fetch(query.statement, query.params)
-    ids = {str(row[0]): row[0] for row in rows}
-    scored = zip(ids, (row[1] for row in rows), (row[2] for row in rows), strict=True)
-    return KeywordHits.of(scored, search, ids=ids, speakers=(row[3] for row in rows))
+    return KeywordHits.of(
+        ((str(which), score, rank) for which, score, rank, _ in rows),
+        search,
+        ids={str(which): which for which, *_ in rows},
+        speakers=(speaker for *_, speaker in rows),
+    )
 
 
 def keyword_query(
