@@ -99,6 +99,7 @@ def test_a_lane_lets_a_few_through_in_their_order_also_behind_who_failed_or_left
         ("POST", "/api/v1/fragments", "writes"),
         ("DELETE", "/api/v1/fragments/1", "writes"),
         ("POST", "/compat/mem0/v3/memories/search/", "reads"),
+        ("POST", "/compat/mem0/v3/memories/", "reads"),
         ("POST", "/compat/mem0/v3/memories/add/", "writes"),
         ("GET", "/healthz", None),
         ("GET", "/readyz", None),
