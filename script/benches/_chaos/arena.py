@@ -135,9 +135,7 @@ def _template() -> Path:
 
 
 def _make_template(kept: Path, stamp: str) -> None:
-    _remove_cluster(kept)
-    shutil.rmtree(kept, ignore_errors=True)
-    kept.mkdir(mode=0o700, parents=True)
+    empty(kept)
     product = Product(kept, {"PORT": str(free_port())})
     try:
         product.start()
@@ -145,6 +143,14 @@ def _make_template(kept: Path, stamp: str) -> None:
         product.stop()
     (kept / "keys.json").write_text(json.dumps(product.keys))
     (kept / "stamp").write_text(stamp)
+
+
+def empty(data_dir: Path) -> None:
+    """Leave an empty data directory that a product can begin in, also where an earlier checkout left its database."""
+    _remove_cluster(data_dir)
+    shutil.rmtree(data_dir, ignore_errors=True)
+    data_dir.mkdir(mode=0o700, parents=True)
+    cluster_of(data_dir, disposable=True)
 
 
 def _stamp() -> str:
