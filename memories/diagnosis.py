@@ -1,8 +1,9 @@
 """What is wrong with an installation, and what to do about it: for `manage.py doctor`, in words for its operator."""
 
 import datetime
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -12,6 +13,7 @@ from django_celery_beat.models import PeriodicTask
 
 from memories import health
 from memories.models.sql import fetch
+from memories.providers import RecognitionFailed, RerankingFailed, current_recogniser, current_reranker
 from memories.readings import Measurement, readings
 
 State = Literal["ok", "look", "wrong"]
@@ -46,7 +48,7 @@ class Diagnosis:
 def diagnose(*, now: datetime.datetime) -> list[Diagnosis]:
     """Look at all of it."""
     parts = health.check_parts()
-    found = [*_parts(parts), *_files()]
+    found = [*_parts(parts), *_bound_models(), *_files()]
     try:
         numbers = {(each.name, each.label): each.value for each in readings()}
     except DatabaseError:
@@ -64,6 +66,22 @@ def _parts(parts: Mapping[str, health.Part]) -> Iterator[Diagnosis]:
         state = "wrong" if name == "worker" and part["state"] != health.OK else states[part["state"]]
         remedy = "" if state == "ok" else REMEDIES[name]
         yield Diagnosis(name.replace("_", " "), state, part.get("detail", ""), remedy)
+
+
+def _bound_models() -> Iterator[Diagnosis]:
+    """Those that work goes on without: whether they answer."""
+    if reranker := current_reranker():
+        yield _answers("reranker", partial(reranker.scores, "Who?", ["Ada."]), "RERANKER and RERANKER_MODEL")
+    if recogniser := current_recogniser():
+        yield _answers("recogniser", partial(recogniser.names, ["Ada."]), "ENTITY_MODEL")
+
+
+def _answers(what: str, ask: Callable[[], object], setting: str) -> Diagnosis:
+    try:
+        ask()
+    except (RerankingFailed, RecognitionFailed) as error:
+        return Diagnosis(what, "look", str(error), f"Is {setting} right? Until it answers, all goes on without.")
+    return Diagnosis(what, "ok")
 
 
 def _files() -> Iterator[Diagnosis]:

@@ -10,6 +10,7 @@ import secrets
 import tomllib
 from collections.abc import Callable
 from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import urlsplit
@@ -67,7 +68,21 @@ def _names_reranker(given: str) -> bool:
     """Return whether it is empty, a URL with a host, a folder that is there, or what may be a model's name."""
     if given.startswith(("http://", "https://")):
         return bool(urlsplit(given).hostname)
-    return not given or MODEL.fullmatch(given) is not None or Path(given).is_absolute() and Path(given).is_dir()
+    return not given or MODEL.fullmatch(given) is not None or _is_folder(given)
+
+
+def _names_recogniser(given: str) -> bool:
+    """Return whether it is empty, a folder that is there, what may be a model's name, or a pipeline of spaCy's."""
+    if given.startswith("spacy:"):
+        source = given.removeprefix("spacy:")
+        return find_spec("spacy") is not None and (
+            _is_folder(source) or source.isidentifier() and bool(find_spec(source))
+        )
+    return not given or MODEL.fullmatch(given) is not None or _is_folder(given)
+
+
+def _is_folder(given: str) -> bool:
+    return Path(given).is_absolute() and Path(given).is_dir()
 
 
 Flag = Annotated[bool, BeforeValidator(lambda given: given or False)]
@@ -88,6 +103,10 @@ OPEN = _within(1, 10_000)
 SHARE, FACTOR = _within(0, 1), _within(0, 10)
 LIKENESS = _within(0.5, 1)
 SCORED_BY = "fake, a URL such as http://127.0.0.1:8080/rerank, a folder that exists, or a model's name"
+READ_BY = (
+    "a folder that exists, a model's name, or spacy: and the folder or the package of a pipeline, "
+    "with spaCy installed (pip install spacy)"
+)
 WITNESS = "a folder as an absolute path, s3://bucket/prefix, or a URL"
 
 
@@ -142,6 +161,8 @@ class Settings(BaseSettings):
     RERANKER_API_KEY: Annotated[str, "reranker.api_key"] = ""
     RERANKER_TIMEOUT: Annotated[float, "reranker.timeout", _within(0.01, 600)] = 3.0
     RERANKER_DEPTH: Annotated[int, "reranker.depth", _within(1, 200)] = 50
+    ENTITY_MODEL: Annotated[str, "entities.model", _only(_names_recogniser, f" must be {READ_BY}.")] = ""
+    ENTITY_TIMEOUT: Annotated[float, "entities.timeout", _within(0.01, 600)] = 10.0
     LLM_SIDECAR_URL: Annotated[str, "sidecar.url", HTTP] = ""
     OLLAMA_HOST: Annotated[str, "sidecar.ollama_host"] = ""
     COGNITION_LLM_HOST: Annotated[str, "sidecar.host"] = ""

@@ -9,7 +9,7 @@ from memories import access
 from memories.access import NotPermitted, Principal
 from memories.ingest.drafts import Draft
 from memories.ingest.pipeline import Prepared, source_of, store_each
-from memories.ingest.updates import revise
+from memories.ingest.updates import ReadText, revise
 from memories.models import Fragment, Namespace
 from memories.models.enums import STANDING, SourceClass
 
@@ -49,7 +49,7 @@ def store_events(principal: Principal, prepared: Prepared, *, now: datetime.date
 
 
 def _store_one(principal: Principal, prepared: Prepared, place: int, *, now: datetime.datetime) -> Admission | None:
-    draft, vector = prepared.drafts[place], prepared.vectors[place]
+    draft, read = prepared.drafts[place], ReadText(prepared.vectors[place], prepared.routings[place])
     former = _former(principal, draft)
     if former is None:
         return store_each(principal, prepared.only(place), now=now)[0]
@@ -59,7 +59,7 @@ def _store_one(principal: Principal, prepared: Prepared, place: int, *, now: dat
     if SOURCE_RANK[SourceClass(source_of(principal, draft))] < former.authority:
         raise NotPermitted("what was told before has more authority than this text would have")
     try:
-        row = revise(principal, former.id, changes=changes, revision=None, now=now, vector=vector, embed_now=False)
+        row = revise(principal, former.id, changes=changes, revision=None, now=now, read=read)
     except BlockedByErasure:  # before anything of it was written
         return None
     return Admission(row)

@@ -19,7 +19,7 @@ from memories.ingest.drafts import Draft
 from memories.ingest.embedding_queue import queue_reading
 from memories.ingest.external_keys import enter
 from memories.ingest.updates import require_may_keep, with_instruction, with_procedure
-from memories.language import Routing, route
+from memories.language import Routing, route_kept
 from memories.models import EmbeddingModel, Fragment, Namespace
 from memories.models.enums import FragmentType, SourceClass, SourceType
 from memories.models.scoring import initial_importance
@@ -57,9 +57,9 @@ def prepare(drafts: Sequence[Draft], *, embed_now: bool = True, model: Embedding
     texts = [draft.content for draft in drafts]
     # Many are routed beside the embedder, which works outside of Python most of the time.
     with ThreadPoolExecutor(1) if embed_now and len(texts) >= MANY else nullcontext() as beside:
-        routed = beside.submit(_routed, texts) if beside else None
+        routed = beside.submit(route_kept, texts) if beside else None
         vectors = embed(texts, model=model) if embed_now else [None] * len(texts)
-        routings = routed.result() if routed else _routed(texts)
+        routings = routed.result() if routed else route_kept(texts)
     return Prepared(
         drafts=list(drafts),
         routings=routings,
@@ -67,10 +67,6 @@ def prepare(drafts: Sequence[Draft], *, embed_now: bool = True, model: Embedding
         readings=[_read(draft) if draft.extract_claim else None for draft in drafts],
         model=model,
     )
-
-
-def _routed(texts: Sequence[str]) -> list[Routing]:
-    return [route(text) for text in texts]
 
 
 def _read(draft: Draft, *, claim: bool = True) -> Reading:

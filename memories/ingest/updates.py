@@ -3,7 +3,7 @@
 import datetime
 import uuid
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from conflicts.authority import SOURCE_RANK, bounded_importance, may_protect
@@ -15,7 +15,7 @@ from memories import access
 from memories.access import NotFound, NotPermitted, Principal
 from memories.errors import NovaError, StaleRevision
 from memories.extraction import FROM_THE_USER, certain_claims
-from memories.language import route
+from memories.language import Routing, route_kept
 from memories.language.instructions import gives_instruction, is_instruction
 from memories.language.procedures import read_procedure
 from memories.models import (
@@ -72,6 +72,14 @@ def require_may_keep(principal: Principal) -> None:
         raise NotPermitted("pins and anchors need a ceiling of user_implicit or the verb review")
 
 
+@dataclass(frozen=True, slots=True)
+class ReadText:
+    """What is worked out of a new text before it is kept: its vector, None to be embedded later, and what it says."""
+
+    vector: Any
+    routing: Routing
+
+
 def revise(
     principal: Principal,
     fragment_id: uuid.UUID,
@@ -79,18 +87,17 @@ def revise(
     changes: dict[str, Any],
     revision: int | None,
     now: datetime.datetime,
-    vector: Any = None,
-    embed_now: bool = True,
+    read: ReadText | None = None,
 ) -> Fragment:
     """Change fields of a fragment; a new text or new claims keep the old as a revision and pass the gate again.
 
-    `vector` is the new text's when it is known already; without one and `embed_now` it is embedded later.
+    `read` is what is known of the new text already; inside a transaction it has to be.
     Raise NotFound, NotPermitted, StaleRevision when `revision` is not the current one, BlockedByErasure,
     ClaimsDisagree, and History for the claims of what no longer stands.
     """
     model = active_model()
-    if vector is None and embed_now and "content" in changes:
-        (vector,) = embed([changes["content"]], model=model)
+    if read is None and "content" in changes:
+        read = ReadText(*embed([changes["content"]], model=model), *route_kept([changes["content"]]))
     with access.enter(principal, why="revise"):
         if {"content", "claims", "extra"} & changes.keys():
             lock_claimed_keys(principal.project_id, fragment_id=fragment_id, drafts=changes.get("claims", ()))
@@ -103,8 +110,8 @@ def revise(
         decides = new_words or "claims" in changes
         if decides:
             refuse_rewriting(principal, row)
-        if new_text:
-            fields = {**route(changes["content"]).derived, **fields, "compression": Compression.FULL}
+        if new_text and read:
+            fields = {**read.routing.derived, **fields, "compression": Compression.FULL}
         if "claims" in changes:
             store_revision(row)
         _bound(principal, row, fields)
@@ -116,6 +123,7 @@ def revise(
             if new_words:
                 refuse_forgotten([row])
             claims = changes.get("claims", claims_of(row))
+            vector = read.vector if read else None
             _decide_anew(principal, row, claims, vector, model=model if new_text else None, now=now)
         else:
             row.save(update_fields=[*fields, "revision", "updated_at"])

@@ -1,13 +1,16 @@
 """What a text is about: its entities, topics and mood, what kind of memory it is, and where a question should look."""
 
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from memories.language import word_lists
 from memories.language.candidates import TextLine, sentences
-from memories.language.entities import RecognisedEntity, recognise_in
+from memories.language.entities import RecognisedEntity, distinct, recognise_in
 from memories.language.procedures import WORD, is_procedure
 from memories.language.sentiment import valence
+from memories.providers import RecognitionFailed, current_recogniser
 
 MemoryType = Literal["episodic", "semantic", "procedural"]
 
@@ -42,10 +45,26 @@ class Routing:
         }
 
 
-def route(text: str) -> Routing:
-    """Read a text of any kind, a memory or a question; nothing is refused. docs/spec.md §5, §6."""
+def route_kept(texts: Sequence[str]) -> list[Routing]:
+    """Read texts that are kept: the names in them by the operator's model where one is bound and answers.
+
+    Raise InsideTransaction where one is bound.
+    """
+    if recogniser := current_recogniser():
+        with suppress(RecognitionFailed):
+            found = recogniser.names(texts)
+            named = [distinct(RecognisedEntity(*name) for name in names) for names in found]
+            return [route(text, entities=names) for text, names in zip(texts, named, strict=True)]
+    return [route(text) for text in texts]
+
+
+def route(text: str, *, entities: list[RecognisedEntity] | None = None) -> Routing:
+    """Read a text of any kind, a memory or a question; nothing is refused. docs/spec.md §5, §6.
+
+    The names in it are `entities` where somebody else read them.
+    """
     lines = list(sentences(text))
-    entities = recognise_in(lines)
+    entities = recognise_in(lines) if entities is None else entities
     lowered = text.lower()
     tokens = WORD.findall(lowered)
     names = [entity.text.lower() for entity in entities]

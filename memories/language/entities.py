@@ -49,8 +49,13 @@ def recognise(text: str) -> list[RecognisedEntity]:
 
 def recognise_in(lines: Iterable[TextLine]) -> list[RecognisedEntity]:
     """As `recognise`, for lines that were taken apart already."""
+    return distinct(entity for line in lines for entity in _mentions(line))
+
+
+def distinct(mentions: Iterable[RecognisedEntity]) -> list[RecognisedEntity]:
+    """Return the names in the order of their first mention, each once, as sure as it ever was; at most 50."""
     found: dict[str, RecognisedEntity] = {}
-    for entity in (entity for line in lines for entity in _mentions(line)):
+    for entity in mentions:
         key = entity.text.casefold()
         if key not in found and len(found) == MOST:
             break

@@ -1,4 +1,4 @@
-"""What lies outside: embedding models, a reranker and the language model, with fakes that ship."""
+"""What lies outside: embedding models, a reranker, a recogniser and the language model, with fakes that ship."""
 
 from memories.providers.calibration import calibrate, load_model_in_background
 from memories.providers.embedders import Embedder, EmbeddingFailed
@@ -11,6 +11,7 @@ from memories.providers.embeddings import (
     offered,
     readiness_of,
 )
+from memories.providers.recognisers import RecognitionFailed, current_recogniser
 from memories.providers.rerankers import RerankingFailed, current_reranker
 from memories.providers.selection import NoSuchModel, active_model, live_models, model_named
 from memories.providers.sidecar import Ask, InsideTransaction, Sidecar, SidecarAnswer, current_sidecar
@@ -23,11 +24,13 @@ __all__ = [
     "EmbeddingFailed",
     "InsideTransaction",
     "NoSuchModel",
+    "RecognitionFailed",
     "RerankingFailed",
     "SidecarAnswer",
     "Sidecar",
     "active_model",
     "calibrate",
+    "current_recogniser",
     "current_reranker",
     "current_sidecar",
     "embed",

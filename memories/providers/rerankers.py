@@ -4,24 +4,19 @@ import math
 import threading
 import time
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol
 
-import structlog
 from django.conf import settings
-from django.db import connection
 
-from memories.providers.circuit import Circuit
+from memories.providers.bound_models import ModelGuard, ModelThread
 from memories.providers.fake import WORD
 from memories.providers.http import JsonService, Unanswered
 from memories.providers.sentences import prepare_torch, torch_import
-from memories.providers.sidecar import refuse_transaction
 
 AT_ONCE = 32  # texts of one request: what text-embeddings-inference takes unless told otherwise
 LARGEST = 1024 * 1024  # bytes of one answer
-log = structlog.get_logger(__name__)
 
 
 class RerankingFailed(Exception):
@@ -91,19 +86,11 @@ class CrossEncoderReranker:
 
     def __init__(self, source: str, *, timeout: float) -> None:
         self._source, self._timeout = source, timeout
-        # One thread: a tokenizer can't be used by two at once, and who has waited long enough can leave it behind.
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="reranker")
+        self._thread = ModelThread("reranker", failure=RerankingFailed)
 
     def scores(self, query: str, texts: Sequence[str]) -> list[float]:
-        """See Reranker. What takes too long goes on without anybody waiting for it."""
-        future = self._thread.submit(self._predicted, query, texts)
-        try:
-            return future.result(self._timeout)
-        except TimeoutError as error:
-            future.cancel()
-            raise RerankingFailed("no answer in time") from error
-        except Exception as error:  # torch raises whatever it likes
-            raise RerankingFailed(f"{type(error).__name__}: {error}") from error
+        """See Reranker."""
+        return self._thread.run(self._timeout, self._predicted, query, texts)
 
     def _predicted(self, query: str, texts: Sequence[str]) -> list[float]:
         scores: list[float] = self._model.predict([(query, text) for text in texts], show_progress_bar=False).tolist()
@@ -121,6 +108,10 @@ class CrossEncoderReranker:
             return CrossEncoder(self._source, device="cpu", local_files_only=True, activation_fn=sigmoid)
 
 
+def _reranking_guard() -> ModelGuard:
+    return ModelGuard("reranking_failed", failure=RerankingFailed)
+
+
 @dataclass(frozen=True)
 class BoundReranker:
     """The reranker that the settings name, behind its circuit. Threads may share it."""
@@ -129,8 +120,7 @@ class BoundReranker:
     model: str
     key: str = field(repr=False)
     timeout: float
-    circuit: Circuit = field(default_factory=Circuit, compare=False)
-    _failing: threading.Event = field(default_factory=threading.Event, compare=False, repr=False)
+    _guard: ModelGuard = field(default_factory=_reranking_guard, compare=False, repr=False)
 
     @cached_property
     def _reranker(self) -> Reranker:
@@ -141,25 +131,9 @@ class BoundReranker:
         return CrossEncoderReranker(self.source, timeout=self.timeout)
 
     def scores(self, query: str, texts: Sequence[str]) -> list[float]:
-        """See Reranker. Raise InsideTransaction, too; a slow one keeps no connection of the pool meanwhile."""
-        refuse_transaction()
-        if not connection.in_atomic_block:
-            connection.close()
-        if not self.circuit.enter():
-            raise RerankingFailed("it failed often and rests")
-        works = False
-        try:
-            scores = valid_scores(self._reranker.scores(query, texts), count=len(texts))
-            works = True
-            self._failing.clear()
-            return scores
-        except RerankingFailed as error:
-            if not self._failing.is_set():  # once until it works again
-                self._failing.set()
-                log.warning("reranking_failed", texts=len(texts), why=str(error)[:200])
-            raise
-        finally:
-            self.circuit.leave(worked=works)
+        """See Reranker. Raise InsideTransaction, too."""
+        with self._guard.asking(texts=len(texts)):
+            return valid_scores(self._reranker.scores(query, texts), count=len(texts))
 
 
 def valid_scores(scores: Any, *, count: int) -> list[float]:

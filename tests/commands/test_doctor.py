@@ -154,3 +154,14 @@ def test_secrets_are_hidden_wherever_settings_are_shown(name):
 def test_passwords_in_urls_are_hidden(name):
     assert masked(name, "postgres://me:hush@host/name") == f"postgres://me:{HIDDEN}@host/name"
     assert masked("EVENT_STREAMS_PER_KEY", 10) == 10
+
+
+def test_models_that_work_goes_on_without_are_asked(doctor, healthy, settings, tmp_path):
+    assert not {"reranker", "recogniser"} & doctor()[0].keys()
+    settings.RERANKER = "fake"
+    assert doctor()[0]["reranker"]["state"] == "ok"
+    settings.RERANKER, settings.ENTITY_MODEL = "http://127.0.0.1:1/rerank", str(tmp_path / "gone")
+    found, well = doctor()
+    assert [found[name]["state"] for name in ("reranker", "recogniser")] == ["look", "look"]
+    assert "ENTITY_MODEL" in found["recogniser"]["remedy"]
+    assert well

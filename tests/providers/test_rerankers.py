@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.db import transaction
 
-from memories.providers import InsideTransaction, RerankingFailed, circuit, current_reranker, rerankers
+from memories.providers import InsideTransaction, RerankingFailed, bound_models, circuit, current_reranker, rerankers
 from memories.providers.fake_servers import FakeHandler, FakeServer, running
 
 QUERY = "Where does the heron nest?"
@@ -128,7 +128,7 @@ def test_all_requests_together_have_the_timeout(server, settings):
 
 def test_who_fails_often_rests_and_is_told_of_once(server, monkeypatch):
     told = []
-    monkeypatch.setattr(rerankers.log, "warning", lambda event, **more: told.append(event))
+    monkeypatch.setattr(bound_models.log, "warning", lambda event, **more: told.append(event))
     server.status = 503
     for _ in range(circuit.FAILURES + 3):
         with pytest.raises(RerankingFailed):

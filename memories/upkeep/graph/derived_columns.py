@@ -4,7 +4,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from memories.language import route
+from memories.language import route_kept
 from memories.models import Fragment
 from memories.upkeep.graph.locks import lock_connections, lock_fragments
 from memories.upkeep.graph.projection import project
@@ -15,7 +15,8 @@ COLUMNS = ("entities", "topics", "emotional_valence")
 
 def route_said(batch: Sequence[Any]) -> Derived:
     """Return what is read in the texts as they were said, by id; nothing of what nobody knows any more."""
-    return {row.id: route(row.said).derived for row in batch if row.said is not None}
+    said = {row.id: row.said for row in batch if row.said is not None}
+    return {which: one.derived for which, one in zip(said, route_kept(list(said.values())), strict=True)}
 
 
 def write_routing(batch: Sequence[Fragment], derived: Derived) -> None:
