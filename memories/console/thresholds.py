@@ -26,6 +26,7 @@ SAID = {
     "summary_days": "shortened to its first sentences after days",
     "keywords_days": "to words after days",
     "hash_days": "to its vector after days",
+    "capacity": "how many memories the project may hold",
     "eviction_start": "the lightest leave from this share of the capacity on",
     "eviction_target": "down to this share",
 }

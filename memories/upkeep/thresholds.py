@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from django.conf import settings
@@ -15,7 +15,7 @@ from memories.models.enums import Verb
 from memories.models.scoring import COLD, FADED
 from memories.operations import BadOptions
 
-MOST_DAYS = 36_500
+MOST_DAYS, MOST_MEMORIES = 36_500, 10**12
 # None of them is below the one before.
 AGES = ("summary_days", "keywords_days", "hash_days")
 RISING = (("archive_below", "cold_below"), AGES, ("eviction_target", "eviction_start"))
@@ -31,7 +31,7 @@ class BadThreshold(NovaError):
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """Relevances and shares of the capacity from 0 to 1, days without use from 1 on."""
+    """Relevances and shares of the capacity from 0 to 1, days without use from 1 on; the capacity in memories."""
 
     cold_below: float = COLD
     archive_below: float = FADED
@@ -39,6 +39,7 @@ class Thresholds:
     summary_days: int = settings.COMPACTION_DAYS["summary"]
     keywords_days: int = settings.COMPACTION_DAYS["keywords"]
     hash_days: int = settings.COMPACTION_DAYS["hash"]
+    capacity: int = field(default_factory=lambda: int(settings.CAPACITY["all"]))
     eviction_start: float = settings.EVICTION["start"]
     eviction_target: float = settings.EVICTION["target"]
 
@@ -48,7 +49,7 @@ class Thresholds:
         return {"summary": self.summary_days, "keywords": self.keywords_days, "hash": self.hash_days}
 
 
-NAMES = [field.name for field in fields(Thresholds)]
+NAMES = [each.name for each in fields(Thresholds)]
 
 
 def thresholds_of(project_id: uuid.UUID) -> Thresholds:
@@ -75,12 +76,12 @@ def parse_thresholds(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _number(name: str, text: str) -> float | int:
-    days = name.endswith("_days")
+    most = MOST_DAYS if name.endswith("_days") else MOST_MEMORIES if name == "capacity" else 0
     try:
-        value = int(text) if days else float(text)
+        value = int(text) if most else float(text)
     except ValueError as error:
-        raise BadThreshold(f"{name} has to be a {'whole ' if days else ''}number.") from error
-    low, high = (1, MOST_DAYS) if days else (0, 1)
+        raise BadThreshold(f"{name} has to be a {'whole ' if most else ''}number.") from error
+    low, high = (1, most) if most else (0, 1)
     if not low <= value <= high:
         raise BadThreshold(f"{name} has to be from {low} to {high}.")
     return value

@@ -62,6 +62,8 @@ def test_what_was_saved_can_be_taken_back(adam, aging, principal):
         ({"warm_days": "1.5"}, "warm_days has to be a whole number"),
         ({"archive_below": "0.5"}, "archive_below, cold_below have to rise"),
         ({"summary_days": "90"}, "summary_days, keywords_days, hash_days have to rise"),
+        ({"capacity": "0"}, "capacity has to be from 1 to 1000000000000"),
+        ({"capacity": "1.5"}, "capacity has to be a whole number"),
         ({"eviction_target": "0.9"}, "eviction_target, eviction_start have to rise"),
     ],
 )
@@ -86,3 +88,14 @@ def test_viewers_and_strangers_do_not_see_it(vera, adam, aging):
     assert vera.get("/thresholds/").status_code == 403
     assert post(vera, "/thresholds/", step="save", cold_below="0.9").status_code == 403
     assert post(adam, "/thresholds/", step="preview", namespace="other:main").status_code == 404
+
+
+def test_a_capacity_of_its_own_is_previewed_told_and_evicted_by(adam, aging, principal, alice):
+    assert "would evict 1 of the project" in words(post(adam, "/thresholds/", step="preview", capacity="3"))
+    assert alice.client.get("/api/v1/stats").json()["capacity"]["limit"] > 3
+    assert post(adam, "/thresholds/", step="save", capacity="3").status_code == 303
+    told = alice.client.get("/api/v1/stats").json()["capacity"]
+    assert (told["limit"], told["status"]) == (3, "aggressive_eviction_needed")
+    with access.enter(principal, why="test"):
+        (excess,) = upkeep.lifecycle.excesses(principal.project_id)
+    assert excess.number == 1

@@ -34,7 +34,7 @@ class Capacity:
     @classmethod
     def of(cls, fragments: int, own: Thresholds) -> "Capacity":
         """Return how full a project is that holds so many fragments."""
-        return cls(ALL, fragments, settings.CAPACITY[ALL], own)
+        return cls(ALL, fragments, own.capacity, own)
 
     @property
     def ratio(self) -> float:
@@ -67,10 +67,8 @@ def capacities(project_id: uuid.UUID, own: Thresholds | None = None) -> dict[str
     own = own or thresholds_of(project_id)
     rows = Fragment.objects.within(project_id).order_by().values_list("tier").annotate(n=Count("id"))
     counts = dict.fromkeys(Tier.values, 0) | dict(rows)
-    return {
-        place: Capacity(place, sum(counts.values()) if place == ALL else counts[place], limit, own)
-        for place, limit in settings.CAPACITY.items()
-    }
+    tiers = {tier: Capacity(tier, number, settings.CAPACITY[tier], own) for tier, number in counts.items()}
+    return {ALL: Capacity.of(sum(counts.values()), own), **tiers}
 
 
 def vector_octets() -> int:

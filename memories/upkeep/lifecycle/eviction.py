@@ -25,6 +25,7 @@ from memories.upkeep.failures import SetAside
 from memories.upkeep.lifecycle.capacity import ALL, Capacity, capacities
 from memories.upkeep.lifecycle.removal import BATCH, Cause, lock_fragments, remove_fragments
 from memories.upkeep.protections import IS_CHOSEN, USERS_OWN, is_spared
+from memories.upkeep.thresholds import thresholds_of
 
 RECENT_HOURS: int = settings.EVICTION["recent_hours"]
 NOBODY = uuid.UUID(int=0)  # who owns what has no owner
@@ -147,7 +148,7 @@ def candidates(
 
 def _greedy(project_id: uuid.UUID) -> list[uuid.UUID]:
     """Return the owners that hold more than OWNER_SHARE of what the project may, where there are others."""
-    share = settings.OWNER_SHARE * settings.CAPACITY[ALL]
+    share = settings.OWNER_SHARE * thresholds_of(project_id).capacity
     found = fetch(GREEDY, {"project": project_id, "share": share}) if share else []
     return [owner or NOBODY for (owner,) in found]
 
