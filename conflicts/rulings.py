@@ -59,7 +59,8 @@ def with_rank(claims: Any) -> Any:
 class Decided:
     """A decision as it was carried out: what stands by it, who had to yield or is kept beside, who decided, and why.
 
-    `newcomer` is what was challenged with, `made` what a person typed in its place.
+    `newcomer` is what was challenged with, `made` what a person typed in its place; `protects` says that what
+    stood is chosen where the newcomer is rejected.
     """
 
     action: str
@@ -69,6 +70,7 @@ class Decided:
     note: str
     asked_for: bool
     made: uuid.UUID | None = None
+    protects: bool = False
 
     @property
     def winner(self) -> uuid.UUID | None:
@@ -150,8 +152,10 @@ def _weigh(row: Ruling, conflict: PendingConflict, decided: Decided) -> None:
     values = {i: bytes(claim.value_digest).hex() for i, claim in found.items()}
     if decided.newcomer and (conflict.newcomer_claim or (conflict.statement and not conflict.negates)):
         values[decided.newcomer] = bytes(conflict.value_digest).hex()
+    chosen: list[uuid.UUID | None]
+    ruled_out: list[uuid.UUID | None]
     if decided.action == Resolution.REJECT:
-        chosen, ruled_out = [], [decided.newcomer]
+        chosen, ruled_out = [*decided.opponents] if decided.protects else [], [decided.newcomer]
     elif decided.action == Resolution.KEEP_BOTH:
         chosen, ruled_out = [decided.newcomer, *decided.opponents], []
     else:

@@ -42,7 +42,8 @@ TAKEN, MAKE_ROOM = "other values came to stand meanwhile", "archive or forget th
 class Settlement:
     """What a person decides: the action, how both are kept, the revision that was seen, and why.
 
-    `ruling` lets it hold where the newest reading would answer; `correction` stands in place of the challenger.
+    `ruling` lets it hold where the newest reading would answer; `correction` stands in place of the challenger;
+    `protect` chooses, beside rejecting the challenger, what stands.
     """
 
     action: str
@@ -51,6 +52,7 @@ class Settlement:
     note: str = ""
     ruling: bool = False
     correction: Correction | None = None
+    protect: bool = False
 
 
 def resolve(
@@ -68,6 +70,8 @@ def resolve(
             raise AlreadyResolved(f"this conflict was settled: {row.resolution}")
         if row.revision != settlement.revision:
             raise StaleRevision("conflict", current=row.revision)
+        if settlement.protect and row.kind not in (ConflictKind.CLAIM, ConflictKind.TEXT):
+            raise NotApplicable("nothing stands here that could be protected")
         siblings = _siblings(row)
         evaluation = _evaluation(row, places, now=now)
         if alone:
@@ -83,7 +87,7 @@ def resolve(
         effects = _apply(evaluation, row, siblings, settlement, decider)
         _note(row, siblings, settlement, effects, principal, now=now)
         row.save()
-        ruled = _decided(row, settlement, effects, principal)
+        ruled = _decided([row, *siblings], settlement, effects, principal)
         rulings.record([row, *siblings], ruled, _names(evaluation, row), now=now)
         effects.contests = _face_ruling(_evaluation(row, places, now=now), places, effects.spared, known=pairs)
         after = snapshot(row.project_id, {*touched, *map(uuid.UUID, effects.made)})
@@ -160,16 +164,20 @@ def _face_ruling(
     return [str(row.id) for row in rows if str(row.id) not in known]
 
 
-def _decided(row: PendingConflict, settlement: Settlement, effects: Effects, principal: Principal) -> rulings.Decided:
+def _decided(
+    conflicts: Sequence[PendingConflict], settlement: Settlement, effects: Effects, principal: Principal
+) -> rulings.Decided:
     made = next(map(uuid.UUID, effects.made), None)
+    protected = [conflict.existing_id for conflict in conflicts if settlement.protect and conflict.existing_id]
     return rulings.Decided(
         settlement.action,
-        row.newcomer_id,
-        effects.opponents,
+        conflicts[0].newcomer_id,
+        protected or effects.opponents,
         by=principal,
         note=settlement.note,
-        asked_for=settlement.ruling,
+        asked_for=settlement.ruling or settlement.protect,
         made=made,
+        protects=settlement.protect,
     )
 
 

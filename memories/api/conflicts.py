@@ -41,6 +41,7 @@ class ResolveInput(AboutUser):
     keep = serializers.ChoiceField(Keep.choices, required=False)
     note = Text(max_length=1000, required=False, allow_blank=True, default="")
     ruling = Flag(default=False)
+    protect = Flag(default=False, help_text="With reject: what stands is chosen, as by a ruling for it.")
     correction = CorrectionInput(required=False)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
@@ -49,6 +50,8 @@ class ResolveInput(AboutUser):
             raise serializers.ValidationError({"keep": ["This goes with keep_both."]})
         if "correction" in attrs and attrs["action"] != Action.SUPERSEDE:
             raise serializers.ValidationError({"correction": ["This goes with supersede."]})
+        if attrs["protect"] and attrs["action"] != Action.REJECT:
+            raise serializers.ValidationError({"protect": ["This goes with reject."]})
         return attrs
 
 

@@ -36,11 +36,13 @@ class DecisionForm:
     action: str
     keep: str
     said: str
+    protect: bool = False
 
 
 ACTIONS = {
     "accept": DecisionForm(Action.SUPERSEDE, Keep.PAIR, "Accepted"),
     "reject": DecisionForm(Action.REJECT, Keep.PAIR, "Rejected"),
+    "keep": DecisionForm(Action.REJECT, Keep.PAIR, "Kept what stood", protect=True),
     "pair": DecisionForm(Action.KEEP_BOTH, Keep.PAIR, "Kept both"),
     "period": DecisionForm(Action.KEEP_BOTH, Keep.PERIOD, "Kept both, one after the other"),
     "predicate": DecisionForm(Action.KEEP_BOTH, Keep.PREDICATE, "Kept both: several values are allowed"),
@@ -68,7 +70,7 @@ def resolve_each(
         refused = NotApplicable("a note can’t hold the character U+0000")
         return [_describe_outcome(principal, BulkOutcome(conflict_id, refused), now=now) for conflict_id, _ in seen]
     way = ACTIONS[action]
-    wishes = [(i, Settlement(way.action, revision, way.keep, note)) for i, revision in seen]
+    wishes = [(i, Settlement(way.action, revision, way.keep, note, protect=way.protect)) for i, revision in seen]
     return [_describe_outcome(principal, outcome, now=now) for outcome in resolve_all(principal, wishes, now=now)]
 
 

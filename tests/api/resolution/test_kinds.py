@@ -32,7 +32,8 @@ class TestDisputes:
 
     def test_both_can_not_be_kept(self, carol, review, see):
         before = see()
-        assert resolve(carol, review["id"], status=409, action="keep_both")["code"] == "not_applicable"
+        for wish in ({"action": "keep_both"}, {"action": "reject", "protect": True}):
+            assert resolve(carol, review["id"], status=409, **wish)["code"] == "not_applicable"
         assert see() == before
 
     def test_whoever_doubts_does_not_settle_it(self, review, project, agent_of):
