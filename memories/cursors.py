@@ -19,7 +19,7 @@ class BadCursor(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """A row's values, times before ids, and whether the page before it is wanted instead of the one after it."""
+    """A row's values, times before ids before texts, and whether the page before it is wanted, not the one after."""
 
     values: tuple[Any, ...]
     back: bool = False
@@ -30,15 +30,16 @@ class Cursor:
         return cls(tuple(getattr(row, name.removeprefix("-")) for name in order), back)
 
     @classmethod
-    def read(cls, text: str, *, times: int = 1, ids: int = 1) -> Self:
+    def read(cls, text: str, *, times: int = 1, ids: int = 1, texts: int = 0) -> Self:
         """Return the cursor that a text stands for. Raise BadCursor for anything else."""
         try:
-            way, *parts = base64.urlsafe_b64decode(text.encode()).decode().split("|")
+            way, *parts = base64.urlsafe_b64decode(text.encode()).decode().split("|", times + ids + texts)
             moments = [datetime.datetime.fromisoformat(part) for part in parts[:times]]
-            if way not in ("<", ">") or len(parts) != times + ids or any(moment.tzinfo is None for moment in moments):
+            if way not in ("<", ">") or len(parts) != times + ids + texts or any(at.tzinfo is None for at in moments):
                 raise BadCursor(text)
-            rows = [uuid.UUID(part) for part in parts[times:]]
-            return cls((*(moment.astimezone(datetime.UTC) for moment in moments), *rows), way == "<")
+            rows = [uuid.UUID(part) for part in parts[times : times + ids]]
+            moments = [moment.astimezone(datetime.UTC) for moment in moments]
+            return cls((*moments, *rows, *parts[times + ids :]), way == "<")
         except (ValueError, OverflowError, binascii.Error) as error:
             raise BadCursor(text) from error
 

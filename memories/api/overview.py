@@ -12,8 +12,9 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from conflicts.resolution import waiting
-from memories import access, backups, namespaces, upkeep
+from memories import access, backups, jobs, namespaces, upkeep
 from memories.access import Principal
+from memories.api.pagination import cursor_of, page_at, page_of
 from memories.models import Fragment, Namespace, PendingEmbedding
 from memories.models.enums import ArchivePolicy, CapacityStatus, FragmentType, Status, Tier
 from memories.project_health import project_health
@@ -178,17 +179,32 @@ def _text_bytes(principal: Principal, places: list[Namespace]) -> int:
         return int(cursor.fetchone()[0])
 
 
+def language_known(name: str) -> None:
+    """Raise ValidationError unless Postgres can stem words of the language."""
+    if name not in (known := namespaces.languages()):
+        raise serializers.ValidationError(f"There are {', '.join(known)}.")
+
+
+class NamespaceQuery(Strict):
+    """Which page."""
+
+    limit = serializers.IntegerField(min_value=1, max_value=200, default=50)
+    cursor = Text(required=False)
+
+
 class NamespaceInput(Strict):
     """A namespace to make."""
 
     name = Text(validators=[namespace_form])
+    language = Text(required=False, validators=[language_known])
 
 
 class NamespaceChange(Strict):
     """What is to change of a namespace."""
 
     name = Text(validators=[namespace_form])
-    archive_policy = serializers.ChoiceField(ArchivePolicy.choices)
+    archive_policy = serializers.ChoiceField(ArchivePolicy.choices, required=False)
+    language = Text(required=False, validators=[language_known])
 
 
 class NamespaceAnswer(serializers.Serializer[Any]):
@@ -201,10 +217,13 @@ class NamespaceAnswer(serializers.Serializer[Any]):
     created_at = serializers.DateTimeField()
 
 
-class NamespaceList(serializers.Serializer[Any]):
-    """The namespaces that a key covers."""
+class ChangedNamespaceAnswer(NamespaceAnswer):
+    """A namespace, and the operation that builds its keywords anew where its language is another one."""
 
-    results = NamespaceAnswer(many=True)
+    operation = serializers.UUIDField(allow_null=True)
+
+
+BY_NAME = ("name",)
 
 
 class NamespacesView(APIView):
@@ -212,12 +231,19 @@ class NamespacesView(APIView):
 
     verbs = {"PATCH": "admin"}
 
-    @extend_schema(operation_id="namespaces_list", responses={200: NamespaceList})
+    @extend_schema(
+        operation_id="namespaces_list", parameters=[NamespaceQuery], responses={200: page_of(NamespaceAnswer)}
+    )
     def get(self, request: Request) -> Response:
         """The namespaces that the key covers, by name."""
-        with access.enter(principal_of(request), why="list"):
-            rows = access.all_readable(principal_of(request))
-            return Response({"results": NamespaceAnswer(rows, many=True).data})
+        query = validated(NamespaceQuery, request.query_params.dict())
+        cursor = cursor_of(query.get("cursor"), times=0, ids=0, texts=1)
+        principal = principal_of(request)
+        with access.enter(principal, why="list"):
+            readable = [row.id for row in access.all_readable(principal)]
+            rows = Namespace.objects.within(principal.project_id).filter(id__in=readable)
+            found, links = page_at(request, rows, BY_NAME, limit=query["limit"], cursor=cursor)
+            return Response({**links, "results": NamespaceAnswer(found, many=True).data})
 
     @extend_schema(
         operation_id="namespaces_make",
@@ -230,16 +256,22 @@ class NamespacesView(APIView):
         values = validated(NamespaceInput, request.data)
 
         def effect(_: None) -> IdempotentAnswer:
-            return IdempotentAnswer(201, NamespaceAnswer(access.writable(principal_of(request), values["name"])).data)
+            made = namespaces.make_namespace(principal_of(request), **values)
+            return IdempotentAnswer(201, NamespaceAnswer(made).data)
 
         return answer_once(request, prepare=lambda: None, effect=effect)
 
-    @extend_schema(operation_id="namespaces_set", request=NamespaceChange, responses={200: NamespaceAnswer})
+    @extend_schema(operation_id="namespaces_set", request=NamespaceChange, responses={200: ChangedNamespaceAnswer})
     def patch(self, request: Request) -> Response:
-        """Sets what a namespace archives of its faded memories.
+        """Sets what a namespace archives of its faded memories, and the language of its words.
 
-        `archive_policy` is `episodic` or `all`; `all` is refused (403) to a ceiling below what it holds.
+        `archive_policy` is `episodic` or `all`; `all` is refused (403) to a ceiling below what it holds. `language`
+        is a text search configuration of Postgres; another one starts an operation that builds the keywords anew.
         """
-        values = validated(NamespaceChange, request.data)
-        found = namespaces.set_archive_policy(principal_of(request), values["name"], values["archive_policy"])
-        return Response(NamespaceAnswer(found).data)
+        principal = principal_of(request)
+        found, is_other = namespaces.change_namespace(principal, **validated(NamespaceChange, request.data))
+        answer = {**NamespaceAnswer(found).data, "operation": None}
+        if is_other:
+            wanted: dict[str, Any] = {"kind": "rebuild", "namespace": found, "options": {"target": "keywords"}}
+            answer["operation"] = str(jobs.start(principal, **wanted, now=timezone.now()).id)
+        return Response(answer)

@@ -7,7 +7,6 @@ from memories.namespaces.deletion import (
     delete_project,
     permit_deletion,
     project_size,
-    set_archive_policy,
     size,
 )
 from memories.namespaces.forks import (
@@ -20,9 +19,11 @@ from memories.namespaces.forks import (
     refuse_taken,
 )
 from memories.namespaces.merges import check_merge, merge, permit_merge, refuse_unfit_merge, undo_merge
+from memories.namespaces.properties import change_namespace, languages, make_namespace
 
 __all__ = [
     "BranchTaken",
+    "change_namespace",
     "check_fork",
     "check_merge",
     "check_namespace",
@@ -33,6 +34,8 @@ __all__ = [
     "delete_project",
     "fork",
     "is_empty",
+    "languages",
+    "make_namespace",
     "merge",
     "permit_deletion",
     "permit_merge",
@@ -41,5 +44,4 @@ __all__ = [
     "refuse_taken",
     "size",
     "undo_merge",
-    "set_archive_policy",
 ]

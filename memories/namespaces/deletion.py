@@ -8,7 +8,7 @@ from django.db.models import Q
 from conflicts.authority import refuse_below
 from conflicts.rulings import with_protection
 from memories import access, backups, failpoints
-from memories.access import NotFound, Principal
+from memories.access import Principal
 from memories.models import (
     Archive,
     Backup,
@@ -20,7 +20,6 @@ from memories.models import (
     RepeatedRequest,
     Tombstone,
 )
-from memories.models.enums import ArchivePolicy
 from memories.models.sql import execute
 from memories.namespaces.forks import with_users
 from memories.operations import BadOptions, Options, Progress
@@ -52,22 +51,6 @@ def refuse_stronger(principal: Principal, here: Q, *, what: str) -> None:
     with access.enter(principal.of_everybody(), why="ceiling"):
         rows = with_protection(Fragment.objects.within(principal.project_id).filter(here)).order_by("-rank")
         refuse_below(principal, rows.values_list("rank", flat=True)[:1], what=what)
-
-
-def set_archive_policy(principal: Principal, name: str, policy: str) -> Namespace:
-    """Set what a namespace archives of its faded memories.
-
-    Raise NotFound, and NotPermitted where `all` would archive what is above the principal's ceiling.
-    """
-    with access.enter(principal, why="set namespace"):
-        found = access.find(principal, name)
-        if found is None:
-            raise NotFound("namespace")
-        if policy == ArchivePolicy.ALL:
-            refuse_stronger(principal, with_users(found), what="something here")
-        found.archive_policy = policy
-        found.save(update_fields=["archive_policy"])
-    return found
 
 
 def delete_namespace(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from django.db.models import Q
+
 from conflicts.search_index import embeddings, index_keywords
 from memories import access
 from memories.access import Principal
@@ -71,7 +73,8 @@ class Batches:
 
 def _rows(operation: Operation) -> Any:
     rows = Fragment.objects.within(operation.project_id).order_by("id")
-    return rows.filter(namespace=operation.namespace) if operation.namespace else rows
+    place = operation.namespace
+    return rows.filter(Q(namespace=place) | Q(namespace__parent=place)) if place else rows
 
 
 def _batch(principal: Principal, operation: Operation, after: str | None, *, size: int) -> list[Fragment]:

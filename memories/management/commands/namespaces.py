@@ -1,4 +1,4 @@
-"""`manage.py namespaces list|fork|merge|delete`."""
+"""`manage.py namespaces list|set|fork|merge|delete`."""
 
 import json
 import sys
@@ -18,7 +18,7 @@ from memories.access import NotFound, Principal
 from memories.management.job_runner import projects_named
 from memories.management.operation_commands import AcceptLoss, describe_operation, namespace_named, run_with_progress
 from memories.models import Fragment, Namespace, Operation
-from memories.models.enums import OperationState
+from memories.models.enums import ArchivePolicy, OperationState
 from memories.namespaces import BranchTaken
 from memories.operations import ACCEPT, BadOptions
 
@@ -30,7 +30,7 @@ Json = Annotated[bool, Option("--json", help="Print JSON.")]
 class Command(TyperCommand):
     """Namespaces and their branches."""
 
-    help = "Namespaces: list, fork, merge, delete."
+    help = "Namespaces: list, set, fork, merge, delete."
 
     @command(name="list")
     def list_(self, project: Annotated[str, Option(help="Only this project.")] = "", as_json: Json = False) -> None:
@@ -57,6 +57,30 @@ class Command(TyperCommand):
         for row in rows:
             table.add_row(row["name"], row["forked_from"] or "", str(row["memories"]), row["created_at"][:10])
         Console().print(table)
+
+    @command(name="set")
+    def set_(
+        self,
+        name: Name,
+        language: Annotated[str, Option(help="Whose words are stemmed, such as german; keywords are built anew.")] = "",
+        archive_policy: Annotated[str, Option(help="What of its faded memories is archived: episodic or all.")] = "",
+        as_json: Json = False,
+    ) -> None:
+        """Sets a namespace's language, and what it archives."""
+        principal, place = namespace_named(name)
+        with access.enter(principal, why="look"):
+            known = {"--language": namespaces.languages(), "--archive-policy": ArchivePolicy.values}
+        for option, value in (("--language", language), ("--archive-policy", archive_policy)):
+            if value and value not in known[option]:
+                raise CommandError(f"{option} has to be one of {', '.join(known[option])}.")
+        wanted = {"language": language or None, "archive_policy": archive_policy or None}
+        found, is_other = namespaces.change_namespace(principal, name, **wanted)
+        if is_other:
+            self._run(principal, "rebuild", place, {"target": "keywords"}, as_json=as_json)
+            return
+        self._print_report(
+            {"name": name, "language": found.language, "archive_policy": found.archive_policy}, as_json=as_json
+        )
 
     @command()
     def fork(self, name: Name, target: Target, as_json: Json = False) -> None:
