@@ -16,6 +16,14 @@ from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 from pydantic.alias_generators import to_camel
 
 NAME, FILE = "NOVAMEM_CONFIG", "config.toml"
+# What older configuration files call a setting that has another place here.
+FORMER = {
+    "consolidation.deduplication_threshold": "consolidation.dedup_threshold",
+    "consolidation.decay_rate": "decay.per_day",
+    "consolidation.archive_threshold": "decay.cold_below",
+    "consolidation.deletion_threshold": "decay.archive_below",
+    "limits.max_fragments": "upkeep.capacity",
+}
 OPTIONS = {"--config": NAME, "--data-dir": "NOVAMEM_DATA_DIR"}
 
 
@@ -36,7 +44,7 @@ def read(root: Path, kinds: Mapping[str, Any]) -> dict[str, Any]:
     if not named and not path.exists():
         return {}
     try:
-        found = _shape(kinds).model_validate(tomllib.loads(path.read_text()))
+        found = _shape(kinds).model_validate(_placed(tomllib.loads(path.read_text())))
     except OSError as error:
         raise ImproperlyConfigured(f"{path}: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -46,6 +54,19 @@ def read(root: Path, kinds: Mapping[str, Any]) -> dict[str, Any]:
         raise ImproperlyConfigured(f"{path}: {'; '.join(wrong)}. See config.example.toml.") from error
     sections = found.model_dump(exclude_unset=True)
     return {f"{section}.{key}": value for section, values in sections.items() for key, value in values.items()}
+
+
+def _placed(given: dict[str, Any]) -> dict[str, Any]:
+    """Return the sections with each key of an older file in its place; what stands there already wins."""
+    for former, place in FORMER.items():
+        (section, key), (at, name) = former.split("."), place.split(".")
+        for spelling in (key, to_camel(key)):
+            if isinstance(given.get(section), dict) and spelling in given[section]:
+                value = given[section].pop(spelling)
+                given.setdefault(at, {})
+                if isinstance(given[at], dict):
+                    given[at].setdefault(name, value)
+    return given
 
 
 def _shape(kinds: Mapping[str, Any]) -> type[BaseModel]:
@@ -63,16 +84,20 @@ def _shape(kinds: Mapping[str, Any]) -> type[BaseModel]:
 def take_options(words: list[str]) -> list[str]:
     """Return the words of `manage.py …` without `--config PATH` and `--data-dir PATH`, which become the environment's.
 
-    Of any other command the words are its own.
+    `--json` before the command's name goes behind it. Of any other command the words are its own.
     """
     rest: list[str] = []
     given = iter(words)
-    if "manage.py" not in (Path(word).name for word in words[:2]):
+    begins = [Path(word).name for word in words[:2]]
+    if "manage.py" not in begins:
         return words
+    name = begins.index("manage.py") + 1
     for word in given:
         option, _, value = word.partition("=")
         if option in OPTIONS:
             os.environ[OPTIONS[option]] = value or next(given, "")
         else:
             rest.append(word)
+    if rest[name : name + 1] == ["--json"]:
+        rest.append(rest.pop(name))
     return rest

@@ -51,6 +51,24 @@ def test_forget_refuses(main, count, arguments):
     assert count(Fragment) == 2
 
 
+def test_fork_and_merge_are_commands_of_their_own(main, run_json, store):
+    assert run_json("fork", "acme:main", "acme:side")["copied"] == 2
+    store("acme:side", "Badgers dig.")
+    assert run_json("merge", "acme:side", "acme:main", "--dry-run")["counts"]["added"] == 1
+    assert run_json("merge", "acme:side", "acme:main")["state"] == "succeeded"
+    with pytest.raises(CommandError):
+        call_command("fork", "acme:nowhere", "acme:other")
+
+
+def test_a_namespace_gets_a_language(main, run_json):
+    assert run_json("namespaces", "set", "acme:main", "--language", "german")["state"] == "succeeded"
+    told = run_json("namespaces", "set", "acme:main", "--language", "german", "--archive-policy", "all")
+    assert told == {"name": "acme:main", "language": "german", "archive_policy": "all"}
+    for words in (["--language", "klingon"], ["--archive-policy", "some"]):
+        with pytest.raises(CommandError, match="has to be one of"):
+            call_command("namespaces", "set", "acme:main", *words)
+
+
 def test_namespaces_fork_merge_and_delete(main, run_json, store, count, capsys):
     forked = run_json("namespaces", "fork", "acme:main", "acme:side")
     assert (forked["state"], forked["copied"]) == ("succeeded", 2)

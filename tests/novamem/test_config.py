@@ -35,9 +35,29 @@ def test_the_file_gives_what_the_environment_does_not(toml, monkeypatch):
     assert (origins["RETRIEVAL_TOP_K"], origins["LOG_LEVEL"]) == ("TOML", "default")
 
 
+def test_older_files_name_settings_that_have_another_place_here(toml):
+    toml("""
+        [consolidation]
+        deduplicationThreshold = 0.97
+        decay_rate = 0.06
+        archiveThreshold = 0.2
+        deletionThreshold = 0.12
+        [limits]
+        maxFragments = 500_000
+        maxContentLength = 1500
+        [decay]
+        per_day = 0.07
+    """)
+    found = env.load()
+    assert (found.DEDUP_THRESHOLD, found.COLD_BELOW, found.ARCHIVE_BELOW) == (0.97, 0.2, 0.12)
+    assert (found.CAPACITY_FRAGMENTS, found.MAX_CONTENT_LENGTH, found.DECAY_PER_DAY) == (500_000, 1500, 0.07)
+
+
 @pytest.mark.parametrize(
     ("text", "why"),
     [
+        ("[consolidation]\ndecayRate = 'fast'", "decay.per_day: .*number"),
+        ("decay = 3\n[consolidation]\ndecayRate = 1", "decay: "),
         ("[server]\nport = '9000'", "server.port: .*integer"),
         ("[server]\nprot = 9000", "server.prot: .*not permitted"),
         ("[sever]\nport = 9000", "sever: "),
@@ -94,6 +114,8 @@ def test_the_example_shows_each_default(toml):
             {"NOVAMEM_CONFIG": "a.toml", "NOVAMEM_DATA_DIR": "b"},
         ),
         (["manage.py", "--configure"], ["manage.py", "--configure"], {}),
+        (["manage.py", "--json", "stats", "x"], ["manage.py", "stats", "x", "--json"], {}),
+        (["python", "manage.py", "--data-dir", "b", "--json", "stats"], ["python", "manage.py", "stats", "--json"], {}),
         (["python", "-c", "pass", "--config", "x"], ["python", "-c", "pass", "--config", "x"], {}),
     ],
 )

@@ -41,25 +41,43 @@ class Command(TyperCommand):
             raise SystemExit(1)
 
     @command()
-    def seal(self, project: Annotated[str, Option(help="Only this project.")] = "") -> None:
+    def seal(
+        self,
+        project: Annotated[str, Option(help="Only this project.")] = "",
+        as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
+    ) -> None:
         """Seals new events now instead of at the next minute."""
+        told: list[dict[str, Any]] = []
         for found in _projects(project):
             try:
                 sealed = audit.seal(access.system_principal(found), now=timezone.now())
             except audit.SealedElsewhere as error:
                 raise CommandError(str(error)) from error
-            self.stdout.write(f"{found.name}: {sealed.events if sealed else 0} events sealed")
-            if output := audit.send_seals(access.system_principal(found), now=timezone.now()):
-                self.stdout.write(f"{found.name}: {output} seals told to the witness")
+            sent = audit.send_seals(access.system_principal(found), now=timezone.now())
+            told.append({"project": found.name, "events": sealed.events if sealed else 0, "witnessed": sent})
+        if as_json:
+            self.stdout.write(json.dumps(told))
+            return
+        for each in told:
+            self.stdout.write(f"{each['project']}: {each['events']} events sealed")
+            if each["witnessed"]:
+                self.stdout.write(f"{each['project']}: {each['witnessed']} seals told to the witness")
 
     @command()
-    def adopt(self, project: Annotated[str, Option(help="The project.")]) -> None:
+    def adopt(
+        self,
+        project: Annotated[str, Option(help="The project.")],
+        as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
+    ) -> None:
         """Goes on with the chain of an instance that is gone for good, by this one's key.
 
         Its seals stay, and can't be verified here any more: the chain begins anew behind the last of them.
         """
         (found,) = _projects(project)
         last = audit.adopt(access.system_principal(found), now=timezone.now())
+        if as_json:
+            self.stdout.write(json.dumps({"project": found.name, "behind": last.number if last else None}))
+            return
         self.stdout.write(
             f"{found.name}: goes on behind seal {last.number} of {last.signer}"
             if last

@@ -110,13 +110,14 @@ class Command(TyperCommand):
         self.stdout.write(f"{file}: keep it apart from the backups; `restore --key` takes it")
 
     @command()
-    def delete(self, backup_id: Id) -> None:
+    def delete(self, backup_id: Id, as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False) -> None:
         """Deletes it with its file."""
         try:
             backups.delete(owner_of_backup(backup_id), uuid.UUID(backup_id))
         except (backups.StillNeeded, NotFound) as error:
             raise CommandError(str(error)) from error
-        self.stdout.write(f"{backup_id}: deleted at {timezone.now():%H:%M}")
+        told = f"{backup_id}: deleted at {timezone.now():%H:%M}"
+        self.stdout.write(json.dumps({"id": backup_id, "deleted": True}) if as_json else told)
 
 
 def _backup_json(row: Backup) -> dict[str, Any]:

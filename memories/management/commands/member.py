@@ -61,6 +61,7 @@ class Command(TyperCommand):
         self,
         username: Annotated[str, Option(help="The person's name for logging in.")],
         reopen: Annotated[bool, Option("--reopen", help="Let the person log in again.")] = False,
+        as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
     ) -> None:
         """Ends an account: the person logs in no more, and is out of every session. Needs DATABASE_OWNER_URL."""
         self._person(username)
@@ -68,7 +69,8 @@ class Command(TyperCommand):
             members.close(username, closed=not reopen)
         except members.BadMember as error:
             raise CommandError(str(error)) from error
-        self.stdout.write(f"{username} {'logs in again' if reopen else 'logs in no more'}.")
+        told = f"{username} {'logs in again' if reopen else 'logs in no more'}."
+        self.stdout.write(json.dumps({"username": username, "closed": not reopen}) if as_json else told)
 
     @command(name="reset-factor")
     def reset_factor(self, username: Annotated[str, Option(help="The person's name for logging in.")]) -> None:
@@ -84,11 +86,19 @@ class Command(TyperCommand):
         self,
         username: Annotated[str, Option(help="The person's name for logging in.")],
         limit: Annotated[int, Option(help="How many, the newest first.")] = 20,
+        as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
     ) -> None:
         """Tells how a person's tries to log in ended; of addresses only whether they are the same."""
         rows = LoginEvent.objects.filter(user_id=self._person(username).pk).order_by("-at", "-id")[:limit]
-        for row in rows:
-            self.stdout.write(f"{row.at:%Y-%m-%d %H:%M:%S}  {row.outcome:14}  from {bytes(row.address).hex()[:8]}")
+        told = [(row.at, str(row.outcome), bytes(row.address).hex()[:8]) for row in rows]
+        if as_json:
+            names = ("at", "outcome", "address")
+            self.stdout.write(
+                json.dumps([dict(zip(names, (at.isoformat(), *more), strict=True)) for at, *more in told])
+            )
+            return
+        for at, outcome, address in told:
+            self.stdout.write(f"{at:%Y-%m-%d %H:%M:%S}  {outcome:14}  from {address}")
 
     @staticmethod
     def _person(username: str) -> Any:

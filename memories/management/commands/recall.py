@@ -103,6 +103,7 @@ class Command(TyperCommand):
         self,
         check: Annotated[str, Argument(help="The id of a check.")],
         project: Annotated[str, Option(help="Whose check it is.")],
+        as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
     ) -> None:
         """Deletes a check."""
         (found,) = projects_named(project)
@@ -110,7 +111,8 @@ class Command(TyperCommand):
             row = recall_checks.remove(access.system_principal(found), uuid.UUID(check))
         except (ValueError, NotFound) as error:
             raise CommandError(f"There is no recall check {check}.") from error
-        self.stdout.write(f"{row.name} is deleted")
+        told = f"{row.name} is deleted"
+        self.stdout.write(json.dumps({"id": check, "name": row.name, "deleted": True}) if as_json else told)
 
 
 def _place(namespace: str, user: str, project: str) -> tuple[Principal, Namespace | None]:
