@@ -4,6 +4,8 @@ import datetime
 import uuid
 from dataclasses import dataclass
 
+from django.conf import settings
+
 from conflicts.authority import SOURCE_RANK, bounded_importance
 from conflicts.enums import Ballot, ConflictKind, ConflictReason, Resolution, Uncounted
 from conflicts.models import PendingConflict, Vote
@@ -13,7 +15,7 @@ from memories.access import NotFound, NotPermitted, Principal
 from memories.models import Access, Claim, Fragment
 from memories.models.enums import SourceClass, Status
 
-DISPUTE_THRESHOLD = 0.4  # three disputes of an inference reach .35; less can't be reached
+DISPUTE_THRESHOLD: float = settings.DISPUTE_THRESHOLD  # of trust
 OUTVOTED = 5  # owners who dispute, when nobody supports
 RELEVANCE_GAIN, IMPORTANCE_GAIN = 0.1, 0.05
 

@@ -191,6 +191,8 @@ class Settings(BaseSettings):
     USAGE_DAYS: Annotated[int, "operations.usage_days", LONG] = 400
     LLM_CALL_DAYS: Annotated[int, "sidecar.call_days"] = 90
     LOGIN_DAYS: Annotated[int, "server.login_days", _within(30, 36_500)] = 400
+    # Three disputes of an inference reach a trust of .35; less can't be reached.
+    DISPUTE_THRESHOLD: Annotated[float, "trust.dispute_threshold", SHARE] = 0.4
     DECAY_SM2: Annotated[Flag, "decay.sm2"] = False
     DECAY_PER_DAY: Annotated[float, "decay.per_day", FACTOR] = 0.05
     COLD_BELOW: Annotated[float, "decay.cold_below", SHARE] = 0.15

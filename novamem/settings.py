@@ -60,6 +60,7 @@ IDEMPOTENCY_HOURS = given.IDEMPOTENCY_HOURS
 TASK_DAYS = given.TASK_DAYS
 USAGE_DAYS = given.USAGE_DAYS
 LLM_CALL_DAYS = given.LLM_CALL_DAYS
+DISPUTE_THRESHOLD = given.DISPUTE_THRESHOLD
 DECAY_SM2 = given.DECAY_SM2
 # Numbers of upkeep and of scores, by the names that they have there.
 DECAY = {name: ENV[name.upper()] for name in ("decay_per_day", "cold_below", "archive_below")}
@@ -246,6 +247,7 @@ REST_FRAMEWORK = {
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "EXCEPTION_HANDLER": "memories.rest.problem_details.handler",
     "UNAUTHENTICATED_USER": None,
+    "URL_FORMAT_OVERRIDE": None,  # `format` is a parameter of ours
     "DATETIME_FORMAT": "iso-8601",
 }
 
