@@ -24,6 +24,7 @@ from memories.operations import ACCEPT
 from memories.rest.authentication import principal_of
 from memories.rest.fields import Flag, Id, Strict, Text, validated
 from memories.rest.fragments import IDEMPOTENCY
+from memories.rest.idempotency import IdempotentAnswer, answer_once
 from memories.rest.inputs import namespace_form
 from memories.rest.operations import ACCEPT_HELP, OperationAnswer, require_all, started_answer
 from memories.rest.parsers import StrictJSONParser, UnlabelledJSONParser
@@ -265,12 +266,19 @@ class DrillView(Admin):
 class ProtectView(Admin):
     """Protecting."""
 
-    @extend_schema(operation_id="backups_protect", request=ProtectInput, responses={200: BackupAnswer})
+    @extend_schema(
+        operation_id="backups_protect", request=ProtectInput, parameters=[IDEMPOTENCY], responses={200: BackupAnswer}
+    )
     def post(self, request: Request, backup_id: uuid.UUID) -> Response:
         """Keeps it from retention and deletion, or lets go of it."""
         values = validated(ProtectInput, request.data)
-        row = backups.protect(principal_of(request), backup_of(request, backup_id).id, protected=values["protected"])
-        return Response(BackupAnswer(row).data)
+        which = backup_of(request, backup_id).id
+
+        def effect(_: None) -> IdempotentAnswer:
+            row = backups.protect(principal_of(request), which, protected=values["protected"])
+            return IdempotentAnswer(200, BackupAnswer(row).data)
+
+        return answer_once(request, prepare=lambda: None, effect=effect)
 
 
 class RestoresView(Admin):

@@ -10,12 +10,11 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from memories import upkeep
-from memories.api.fragments import with_capacity
 from memories.operations import BadOptions
 from memories.rest.answers import StoredAnswer
 from memories.rest.authentication import principal_of
 from memories.rest.fields import Id, Strict, validated
-from memories.rest.fragments import IDEMPOTENCY, stored_answers
+from memories.rest.fragments import IDEMPOTENCY, stored_answers, with_capacity
 from memories.rest.idempotency import IdempotentAnswer, answer_once
 
 FEWEST, MOST = upkeep.consolidation.DIGEST_SIZES

@@ -12,7 +12,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from conflicts.ruling_marks import ruling_marks_of
-from memories import access, upkeep
+from memories import access
 from memories.access import Principal
 from memories.api.pagination import page_of, paged
 from memories.erasure import forget, sees_backups
@@ -25,7 +25,14 @@ from memories.providers import active_model
 from memories.rest.answers import FragmentAnswer, StoredAnswer, answers
 from memories.rest.authentication import principal_of
 from memories.rest.fields import AboutUserQuery, Moment, Text, several, validated
-from memories.rest.fragments import IDEMPOTENCY, answer_of, batch_answers, readable_fragment, stored_answers
+from memories.rest.fragments import (
+    IDEMPOTENCY,
+    answer_of,
+    batch_answers,
+    readable_fragment,
+    stored_answers,
+    with_capacity,
+)
 from memories.rest.idempotency import IdempotentAnswer, answer_once
 from memories.rest.inputs import FragmentBatch, FragmentChange, FragmentInput, draft_of, namespace_form
 from memories.rest.rulings import RulingMarkAnswer
@@ -46,13 +53,6 @@ RESTORED = OpenApiParameter(
     response=[204],
     description="What stands again since it had lost to what was forgotten, by id; the first hundred.",
 )
-
-
-def with_capacity(principal: Principal, answer: Response, *, stored: int) -> Response:
-    """Say in a header how full the project is: `X-NovaMem-Capacity: 0.7312; warning`."""
-    full = upkeep.lifecycle.after_storing(principal, stored)
-    answer.headers["X-NovaMem-Capacity"] = f"{full.ratio:.4f}; {full.status}"
-    return answer
 
 
 class ListQuery(AboutUserQuery):

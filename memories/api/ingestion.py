@@ -9,12 +9,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from memories.api.fragments import with_capacity
 from memories.ingest.messages import PreparedMessages, prepare_messages, store_messages
 from memories.rest.answers import StoredAnswer
 from memories.rest.authentication import principal_of
 from memories.rest.fields import validated
-from memories.rest.fragments import IDEMPOTENCY, stored_answers
+from memories.rest.fragments import IDEMPOTENCY, stored_answers, with_capacity
 from memories.rest.idempotency import IdempotentAnswer, answer_once
 from memories.rest.ingestion import IngestInput, messages_of
 

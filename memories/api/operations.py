@@ -151,15 +151,19 @@ class CancelView(APIView):
 
     verbs = {"POST": "admin"}
 
-    @extend_schema(operation_id="operations_cancel", request=None, responses={200: OperationAnswer})
+    @extend_schema(
+        operation_id="operations_cancel", request=None, parameters=[IDEMPOTENCY], responses={200: OperationAnswer}
+    )
     def post(self, request: Request, operation_id: uuid.UUID) -> Response:
         """Asks the job to end between two batches; a queued one ends at once."""
-        with access.enter(principal_of(request), why="cancel"):
-            changeable(principal_of(request), operation_id)
-            operations.cancel(principal_of(request), operation_id, now=timezone.now())
-            return Response(
-                operation_answer(principal_of(request), rows_of(principal_of(request)).get(id=operation_id))
-            )
+        principal = principal_of(request)
+
+        def effect(_: None) -> IdempotentAnswer:
+            changeable(principal, operation_id)
+            operations.cancel(principal, operation_id, now=timezone.now())
+            return IdempotentAnswer(200, operation_answer(principal, rows_of(principal).get(id=operation_id)))
+
+        return answer_once(request, prepare=lambda: None, effect=effect)
 
 
 class UndoOperationView(APIView):

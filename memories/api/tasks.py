@@ -17,7 +17,7 @@ from memories.models.enums import TaskStatus
 from memories.models.namespace import FORM
 from memories.rest.authentication import principal_of
 from memories.rest.fields import AboutUser, AboutUserQuery, Moment, Text, validated
-from memories.rest.fragments import IDEMPOTENCY
+from memories.rest.fragments import IDEMPOTENCY, with_capacity
 from memories.rest.idempotency import IdempotentAnswer, answer_once
 from memories.rest.inputs import namespace_form
 
@@ -113,7 +113,8 @@ class TasksView(APIView):
             access.require_reach(principal, [place])
             return agent_tasks.prepare_report(report)
 
-        return answer_once(request, prepare=prepare, effect=effect)
+        answer = answer_once(request, prepare=prepare, effect=effect)
+        return with_capacity(principal, answer, stored=1 if answer.data["fragment_id"] else 0)
 
 
 def answered(report: Reported) -> dict[str, Any]:

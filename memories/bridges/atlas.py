@@ -16,10 +16,10 @@ from memories.models import CONTENT_LIMIT
 from memories.models.enums import FragmentType, Outcome, SourceType
 from memories.rest.answers import StoredAnswer
 from memories.rest.authentication import principal_of
-from memories.rest.fields import AboutUser, Flag, Moment, Strict, Text, validated, words
+from memories.rest.fields import AboutUser, Flag, Moment, Strict, Text, Whole, validated, words
 from memories.rest.fragments import IDEMPOTENCY
 from memories.rest.inputs import agent_form, namespace_form
-from memories.rest.search import QUERY_LIMIT, WIDE, SearchAnswer, SearchInput, search_answer
+from memories.rest.search import QUERY_LIMIT, WIDE, FloorField, SearchAnswer, SearchInput, search_answer
 
 FALLBACK = "atlas"
 TOLD = (SourceType.ATLAS, SourceType.RETROSPECTIVE)
@@ -94,6 +94,8 @@ class EnrichInput(AboutUser):
 
     namespace = Text(validators=[namespace_form])
     query = Text(max_length=QUERY_LIMIT)
+    top_k = Whole(min_value=0, max_value=200, required=False)
+    floor = FloorField(min_value=0, max_value=1, required=False)
     project_wide = Flag(required=False, help_text=WIDE)
 
 
@@ -179,9 +181,10 @@ class EnrichView(APIView):
     def post(self, request: Request) -> Response:
         """The memories that answer it: first what ATLAS told, as far as it answers, then others, best first.
 
-        `project_wide` as in a search.
+        `project_wide`, `top_k` and `floor` as in a search.
         """
-        values = validated(SearchInput, validated(EnrichInput, request.data))
+        given = validated(EnrichInput, request.data)
+        values = validated(SearchInput, {name: value for name, value in given.items() if value is not None})
         return Response(search_answer(principal_of(request), values, first=TOLD))
 
 

@@ -13,7 +13,7 @@ from memories.ingest import Draft, prepare, store_events
 from memories.rest.answers import StoredAnswer
 from memories.rest.authentication import principal_of
 from memories.rest.fields import AboutUser, Text
-from memories.rest.fragments import batch_answers
+from memories.rest.fragments import batch_answers, with_capacity
 from memories.rest.idempotency import IdempotentAnswer, answer_once
 from memories.rest.inputs import Provenance, namespace_form
 
@@ -65,4 +65,5 @@ def store_event(request: Request, drafts: list[Draft], *, many: bool = False) ->
 
         return IdempotentAnswer(status, data, [admission.fragment.id for admission in admissions])
 
-    return answer_once(request, prepare=lambda: prepare(drafts), effect=effect)
+    answer = answer_once(request, prepare=lambda: prepare(drafts), effect=effect)
+    return with_capacity(principal, answer, stored=len(drafts))

@@ -21,7 +21,7 @@ from memories.rest.fields import AboutUser, Flag, Number, Strict, Text, Whole, v
 from memories.rest.fragments import IDEMPOTENCY, answer_of
 from memories.rest.idempotency import IdempotentAnswer, answer_once
 from memories.rest.inputs import namespace_form
-from memories.rest.search import QUERY_LIMIT, WIDE, SearchAnswer, SearchInput, search_answer
+from memories.rest.search import QUERY_LIMIT, WIDE, FloorField, SearchAnswer, SearchInput, search_answer
 
 
 class NodeInput(Strict):
@@ -67,6 +67,7 @@ class SupplementInput(AboutUser):
     namespace = Text(validators=[namespace_form])
     context = Text(max_length=QUERY_LIMIT)
     limit = Whole(min_value=0, max_value=200, default=5)
+    floor = FloorField(min_value=0, max_value=1, required=False)
     project_wide = Flag(required=False, help_text=WIDE)
 
 
@@ -172,10 +173,10 @@ class SupplementView(APIView):
     def post(self, request: Request) -> Response:
         """The memories that fit a context, at most `limit`: first the vault's own, as far as they fit, then others.
 
-        `project_wide` as in a search.
+        `project_wide` and `floor` as in a search.
         """
         values = validated(SupplementInput, request.data)
         named = {"context": "query", "limit": "top_k"}
-        renamed = {named.get(name, name): value for name, value in values.items()}
+        renamed = {named.get(name, name): value for name, value in values.items() if value is not None}
         own = (SourceType.TASTE_VAULT,)
         return Response(search_answer(principal_of(request), validated(SearchInput, renamed), first=own))

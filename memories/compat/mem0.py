@@ -30,7 +30,7 @@ from memories.models.enums import MATERIAL, Status, Users
 from memories.rest.authentication import USER as USER_HEADER
 from memories.rest.authentication import KeyAuthentication, bearer_of, key_of, principal_of
 from memories.rest.fields import Flag, Number, Strict, Text, UserField, Whole, validated
-from memories.rest.fragments import readable_fragment
+from memories.rest.fragments import readable_fragment, with_capacity
 from memories.rest.inputs import Extra, agent_form
 from memories.rest.search import QUERY_LIMIT
 from memories.retrieval import Filters, Question, search
@@ -305,7 +305,8 @@ class AddView(MemZeroView):
         principal = principal_about_user(request, entities)
         wanted = keyed_drafts(principal, drafts(values, namespace=place_of(request)), entities)
         kept = ingest.store_each(principal, ingest.prepare(wanted), now=timezone.now())
-        return Response({"results": [added_answer(draft, one) for draft, one in zip(wanted, kept, strict=True)]})
+        answer = Response({"results": [added_answer(draft, one) for draft, one in zip(wanted, kept, strict=True)]})
+        return with_capacity(principal, answer, stored=len(kept))
 
 
 @extend_schema(exclude=True)

@@ -17,8 +17,8 @@ Kind = Annotated[Literal["episodic", "semantic", "procedural"] | None, Field(des
 Wide = Annotated[bool | None, Field(description="Other agents' memories answer too; needs a key that may read wide.")]
 Most = Annotated[int | None, Field(description="At most this many memories.", ge=1, le=200)]
 Floor = Annotated[
-    float | None,
-    Field(description="What the best hit has to reach, or nothing is answered; 0: no floor.", ge=0, le=1),
+    Literal["auto"] | Annotated[float, Field(ge=0, le=1)] | None,
+    Field(description="What the best hit has to reach, or nothing is answered: auto (the model's own); 0: no floor."),
 ]
 Tags = Annotated[list[str] | None, Field(description="Words to filter by.")]
 

@@ -7,8 +7,10 @@ from typing import Any
 
 from django.utils import timezone
 from drf_spectacular.utils import OpenApiParameter
+from rest_framework.response import Response
 
 from conflicts.public import Admission
+from memories import upkeep
 from memories.access import NotFound, Principal
 from memories.models import Fragment, Project
 from memories.models.answer_rows import load_answer_rows
@@ -105,3 +107,10 @@ def readable_fragment(principal: Principal, fragment_id: uuid.UUID) -> Fragment:
 def answer_of(principal: Principal, fragment_id: uuid.UUID) -> dict[str, Any]:
     """Return one fragment as the API shows it. Raise NotFound."""
     return answers([readable_fragment(principal, fragment_id)], now=timezone.now())[0]
+
+
+def with_capacity(principal: Principal, answer: Response, *, stored: int) -> Response:
+    """Say in a header how full the project is: `X-NovaMem-Capacity: 0.7312; warning`."""
+    full = upkeep.lifecycle.after_storing(principal, stored)
+    answer.headers["X-NovaMem-Capacity"] = f"{full.ratio:.4f}; {full.status}"
+    return answer

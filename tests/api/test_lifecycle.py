@@ -288,6 +288,10 @@ def test_writes_say_how_full_it_is_and_still_succeed(alice, limit):
     assert store("ingest", {"namespace": "acme:main", "text": "The mill is old indeed."}) == "0.8000; eviction_needed"
     assert store("fragments", {**one, "content": "Four."}) == "1.0000; aggressive_eviction_needed"
     assert store("fragments", {**one, "content": "Five."}) == "1.2000; aggressive_eviction_needed"
+    insights = {"namespace": "acme:main", "insights": ["Pin each dependency."]}
+    assert store("bridges/atlas/retrospectives", insights) == "1.4000; aggressive_eviction_needed"
+    task = {"namespace": "acme:main", "id": "t", "title": "Nest", "status": "completed", "summary": "Built."}
+    assert store("tasks", task) == "1.6000; aggressive_eviction_needed"
 
 
 def test_operations_take_a_dry_run(alice, store, count, principal):

@@ -42,7 +42,7 @@ def test_works(alice, made, finish, wipe, texts):
     (listed,) = alice.client.get("/api/v1/backups").json()["results"]
     assert (listed["id"], listed["policy"], listed["records"]) == (made, "full", 3)
     assert listed["counts"] == [{"bucket": "everything", "reason": "full", "count": 1}]
-    data = b"".join(alice.client.get(f"/api/v1/backups/{made}/download").streaming_content)
+    data = b"".join(alice.client.get(f"/api/v1/backups/{made}/download?format=bundle").streaming_content)
     assert b'"schemaVersion":3' in gzip.decompress(data).splitlines()[0]
     for kind in ("verify", "drill"):
         assert finish(alice.client.post(f"/api/v1/backups/{made}/{kind}")).state == "succeeded"
@@ -127,6 +127,15 @@ def test_others_and_missing_ones_look_the_same(charlie, made):
         assert charlie.client.get(f"/api/v1/backups/{which}").status_code == 404
         assert charlie.client.post("/api/v1/restores", {"backup_id": str(which)}, format="json").status_code == 404
         assert charlie.client.delete(f"/api/v1/backups/{which}").status_code == 404
+
+
+def test_protecting_twice_under_one_key_is_one_request(alice, made):
+    def protect(protected):
+        body, headers = {"protected": protected}, {"Idempotency-Key": "p1"}
+        return alice.client.post(f"/api/v1/backups/{made}/protect", body, format="json", headers=headers)
+
+    assert protect(True).json() == protect(True).json()
+    assert protect(False).status_code == 422
 
 
 def test_protected_ones_stay(alice, made, storage):

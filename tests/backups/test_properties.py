@@ -70,7 +70,7 @@ def held(principal):
         return rows, reads, {row.fragment_id: np.asarray(row.vector) for row in found}
 
 
-@settings(examples, max_examples=30)  # each makes a backup and restores it
+@settings(examples)
 @given(told=memories, score=scores, direction=directions)
 def test_property_03_export_import_round_trip(principal, alice, back_up, restore, wipe, told, score, direction):
     """Feature: hindsight-persistent-memory, Property 3: Export/import round-trip across backends"""

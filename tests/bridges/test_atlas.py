@@ -145,3 +145,8 @@ def test_nothing_is_told_of_a_question_that_has_to_do_with_nothing(alice):
     EmbeddingModel.objects.update(floor=0.4)
     post(alice, "retrospectives", {"namespace": "acme:main", "insights": [CAVEAT]})
     assert post(alice, "enrich", {"namespace": "acme:main", "query": "thanks!"}, 200)["results"] == []
+    asked = {"namespace": "acme:main", "query": "thanks!", "floor": 0}
+    assert len(post(alice, "enrich", asked, 200)["results"]) == 1
+    assert post(alice, "enrich", {**asked, "top_k": 0}, 200)["results"] == []
+    assert post(alice, "enrich", {**asked, "floor": "auto"}, 200)["results"] == []
+    post(alice, "enrich", {**asked, "floor": 2}, 400)

@@ -94,3 +94,5 @@ def test_patterns_stand_first_among_what_fits_the_context(alice):
     found = post(alice, "supplement", asked, 200)["results"]
     assert [row["content"] for row in found[:2]] == [NODE["content"], chats[7]]
     assert len(found) == 3
+    for floor, number in ((1, 0), (0, 3), ("auto", 3)):
+        assert len(post(alice, "supplement", {**asked, "floor": floor}, 200)["results"]) == number

@@ -29,6 +29,7 @@ def test_nothing_relevant_is_answered_by_nothing(committed_floor, session):
     session.call("retain", content=HERON)
     found = session.call("recall", query="thanks a lot")
     assert (found["results"], found["nothing_relevant"]) == ([], True)
+    assert session.call("recall", query="thanks a lot", floor="auto")["nothing_relevant"] is True
     assert session.call("context", query="thanks a lot")["prompt_prefix"] == ""
     assert len(session.call("recall", query="thanks a lot", floor=0)["results"]) == 1
 
