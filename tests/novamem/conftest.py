@@ -13,8 +13,9 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import psutil
@@ -28,6 +29,8 @@ from novamem.embedded import running
 
 Python = Callable[..., "subprocess.Popen[str]"]
 LOCAL = "127.0.0.1"
+NAME = "memory.example.com"  # in the proxies' configurations that ship
+PATH = f"{os.environ['PATH']}:/usr/sbin:/usr/lib/rabbitmq/bin"  # where Debian keeps servers
 
 
 def remove(data_dir: Path) -> None:
@@ -240,6 +243,46 @@ def listens(port: int) -> bool:
     """Whether somebody does."""
     with socket.socket() as probe:
         return probe.connect_ex((LOCAL, port)) == 0
+
+
+@contextmanager
+def nginx(folder: Path, ports: list[int], *changes: tuple[str, str]) -> Iterator[SimpleNamespace]:
+    """The configuration that ships, with ports, web servers and a certificate of the test; nothing else is changed
+    but what the test says."""
+    program = shutil.which("nginx", path=PATH)
+    assert program
+    plain, secure = free_port(), free_port()
+    certificate, key = folder / "certificate.pem", folder / "key.pem"
+    words = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", f"/CN={NAME}"]
+    subprocess.run([*words, "-keyout", key, "-out", certificate], check=True, capture_output=True)
+    text = (env.ROOT / "script" / "deploy" / "nginx.conf").read_text()
+    for shipped, ours in (
+        ("    server 127.0.0.1:8000;", "".join(f"    server {LOCAL}:{port};\n" for port in ports)),
+        ("listen 80;", f"listen {LOCAL}:{plain};"),
+        ("    listen [::]:80;\n", ""),
+        ("listen 443 ssl;", f"listen {LOCAL}:{secure} ssl;"),
+        ("    listen [::]:443 ssl;\n", ""),
+        (f"/etc/letsencrypt/live/{NAME}/fullchain.pem", str(certificate)),
+        (f"/etc/letsencrypt/live/{NAME}/privkey.pem", str(key)),
+        *changes,
+    ):
+        assert text.count(shipped) == 1
+        text = text.replace(shipped, ours)
+    folders = "".join(
+        f"{name}_temp_path {folder}/{name};" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    )
+    whole = folder / "nginx.conf"
+    whole.write_text(
+        f"daemon off; master_process off; pid {folder}/pid; error_log {folder}/error.log;\n"
+        f"events {{}}\nhttp {{ access_log off; {folders}\n{text}\n}}\n"
+    )
+    running: Any = subprocess.Popen([program, "-c", whole, "-e", folder / "error.log"])
+    try:
+        until(lambda: listens(secure), running)
+        yield SimpleNamespace(plain=f"http://{LOCAL}:{plain}", secure=f"https://{LOCAL}:{secure}")
+    finally:
+        running.terminate()
+        running.wait()
 
 
 def manage_py(logins: Logins, *words: str) -> "subprocess.CompletedProcess[str]":

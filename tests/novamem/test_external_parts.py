@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import time
@@ -17,17 +16,14 @@ import psycopg
 import pytest
 
 from memories.providers import fake_upstream
-from novamem import env
 from novamem.database import Logins
-from tests.novamem.conftest import LOCAL, Manage, free_port, get, listens, manage_py, until, wait_for
+from tests.novamem.conftest import LOCAL, NAME, PATH, Manage, free_port, get, listens, manage_py, nginx, until, wait_for
 
 pytestmark = pytest.mark.long
 
-NAME = "memory.example.com"
 FORGED = "203.0.113.9"
 PAUSE = 1.0  # seconds between two pieces of a chat
 STREAM = 300.0  # seconds after which a stream of events ends
-PATH = f"{os.environ['PATH']}:/usr/sbin:/usr/lib/rabbitmq/bin"
 
 
 @pytest.fixture
@@ -57,40 +53,9 @@ def fleet(manage: Manage, current: Logins, upstream: str) -> SimpleNamespace:
 
 @pytest.fixture
 def proxy(fleet: SimpleNamespace, tmp_path: Path) -> Iterator[SimpleNamespace]:
-    """The configuration that ships, with ports, web servers and a certificate of the test; nothing else is changed."""
-    program = shutil.which("nginx", path=PATH)
-    assert program
-    plain, secure = free_port(), free_port()
-    certificate, key = tmp_path / "certificate.pem", tmp_path / "key.pem"
-    words = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", f"/CN={NAME}"]
-    subprocess.run([*words, "-keyout", key, "-out", certificate], check=True, capture_output=True)
-    text = (env.ROOT / "script" / "deploy" / "nginx.conf").read_text()
-    for shipped, ours in (
-        ("    server 127.0.0.1:8000;", "".join(f"    server {LOCAL}:{port};\n" for port in fleet.ports)),
-        ("listen 80;", f"listen {LOCAL}:{plain};"),
-        ("    listen [::]:80;\n", ""),
-        ("listen 443 ssl;", f"listen {LOCAL}:{secure} ssl;"),
-        ("    listen [::]:443 ssl;\n", ""),
-        (f"/etc/letsencrypt/live/{NAME}/fullchain.pem", str(certificate)),
-        (f"/etc/letsencrypt/live/{NAME}/privkey.pem", str(key)),
-    ):
-        assert text.count(shipped) == 1
-        text = text.replace(shipped, ours)
-    folders = "".join(
-        f"{name}_temp_path {tmp_path}/{name};" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
-    )
-    whole = tmp_path / "nginx.conf"
-    whole.write_text(
-        f"daemon off; master_process off; pid {tmp_path}/pid; error_log {tmp_path}/error.log;\n"
-        f"events {{}}\nhttp {{ access_log off; {folders}\n{text}\n}}\n"
-    )
-    nginx: Any = subprocess.Popen([program, "-c", whole, "-e", tmp_path / "error.log"])
-    try:
-        until(lambda: listens(secure), nginx)
-        yield SimpleNamespace(plain=f"http://{LOCAL}:{plain}", secure=f"https://{LOCAL}:{secure}")
-    finally:
-        nginx.terminate()
-        nginx.wait()
+    """The configuration that ships, in front of them."""
+    with nginx(tmp_path, fleet.ports) as running:
+        yield running
 
 
 @pytest.fixture
