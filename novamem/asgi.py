@@ -22,6 +22,7 @@ from novamem.asgi_bridge import Pages  # noqa: E402  # likewise
 from novamem.lifespan import tended  # noqa: E402  # likewise
 from novamem.processes import tie_to  # noqa: E402  # likewise
 from novamem.request_limits import Bounded  # noqa: E402  # likewise
+from novamem.url_prefix import below  # noqa: E402  # likewise
 
 if parent := multiprocessing.parent_process():  # one of several that uvicorn keeps
     assert parent.pid is not None
@@ -62,4 +63,7 @@ async def led(scope: Any, receive: Any, send: Any) -> None:
         await (pages if page else streams)(scope, receive, send)
 
 
-application = tended(telemetry.traced(led, known=mcp.PATHS) if telemetry else led, during=serving)
+entrance = telemetry.traced(led, known=mcp.PATHS) if telemetry else led
+if settings.URL_PREFIX:
+    entrance = below(settings.URL_PREFIX, entrance)
+application = tended(entrance, during=serving)

@@ -8,7 +8,6 @@ from contextvars import copy_context
 from functools import partial
 from typing import Any
 
-from django.conf import settings
 from django.core import signals
 from django.core.exceptions import RequestAborted
 from django.core.handlers.asgi import get_script_prefix
@@ -21,6 +20,7 @@ from novamem.request_queues import Overloaded, RequestQueues
 
 HEALTH = ("/healthz", "/health")
 READINESS = "/readyz"
+STATIC = "/static/"
 
 
 class Pages(Bounded):
@@ -68,7 +68,7 @@ class Pages(Bounded):
     def _threads_for(self, path: str) -> Executor:
         if path == READINESS:
             return self._probes
-        return self._light if path in HEALTH or path.startswith(settings.STATIC_URL) else self._threads
+        return self._light if path in HEALTH or path.startswith(STATIC) else self._threads
 
     def _answer(self, scope: Any, body: Any) -> HttpResponseBase:
         set_script_prefix(get_script_prefix(scope))

@@ -31,6 +31,7 @@ ROOT = Path(__file__).resolve().parent.parent
 VERSION: str = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
 # Names that are not read any more, and what to set instead.
 MODEL = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?")  # as hubs name them
+PREFIX = re.compile(r"(/(?!\.\.?(/|$))[A-Za-z0-9._~-]+)*")  # the path of a URL, without what would have to be escaped
 GONE = {"OLLAMA_BASE_URL": "LLM_SIDECAR_URL (or, deprecated, OLLAMA_HOST)"}
 
 
@@ -100,6 +101,11 @@ LONG = _only(lambda value: value == 0 or 30 <= value <= 36_500, " must be 0, for
 AGES = _only(lambda value: value == 0 or 90 <= value <= 36_500, " must be 0, for good, or from 90 to 36500.")
 COUNT, NO_LIMIT = _within(1, 10**12), _within(0, 10**12)  # of fragments; 0 of a tier are no limit
 OPEN = _within(1, 10_000)
+BELOW = _only(
+    lambda value: PREFIX.fullmatch(value) is not None,
+    "={!r} can't be the beginning of paths. Write it such as /novamem: a slash before each part and none at the end; "
+    "letters, digits and - . _ ~ alone.",
+)
 SHARE, FACTOR = _within(0, 1), _within(0, 10)
 LIKENESS = _within(0.5, 1)
 SCORED_BY = "fake, a URL such as http://127.0.0.1:8080/rerank, a folder that exists, or a model's name"
@@ -144,6 +150,7 @@ class Settings(BaseSettings):
     BEHIND_TLS: Annotated[Flag, "server.behind_tls"] = False
     TRUSTED_PROXIES: Annotated[Words, "server.trusted_proxies"] = ["127.0.0.1", "::1"]
     REQUIRE_SECOND_FACTOR: Annotated[Flag, "server.require_second_factor"] = False
+    URL_PREFIX: Annotated[str, "server.url_prefix", BELOW] = ""
     METRICS_TOKEN: Annotated[str, "server.metrics_token"] = ""
     QUERY_WORDS: Annotated[int, "retrieval.query_words", _within(1, 5_000)] = 200
     EVENT_STREAMS_PER_KEY: Annotated[int, "server.event_streams_per_key", OPEN] = 10

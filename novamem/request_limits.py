@@ -158,13 +158,17 @@ class Bounded(ASGIHandler):
         return body
 
     def create_request(self, scope: Any, body_file: Any) -> Any:
-        """The request, or why it is none. It says how long its body is: without that Django takes it for empty."""
+        """The request, or why it is none. It says how long its body is: without that Django takes it for empty.
+
+        Its path is whole again: Django takes what `root_path` says off itself.
+        """
         body_file.seek(0, 2)
         length, headers = body_file.tell(), scope["headers"]
         body_file.seek(0)
         if length and not any(name == b"content-length" for name, _ in headers):
             headers = [*headers, (b"content-length", str(length).encode())]
-        return super().create_request({**scope, "headers": headers}, body_file)
+        path = scope.get("root_path", "") + scope["path"]
+        return super().create_request({**scope, "path": path, "headers": headers}, body_file)
 
 
 async def _fill(body: Any, receive: Callable[[], Awaitable[Any]]) -> None:

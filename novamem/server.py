@@ -42,7 +42,7 @@ def main() -> int:
         data_dir = env.private_folder(Path(settings.NOVAMEM_DATA_DIR))
         with _single_server_lock(data_dir) as lock:
             port = choose_port(settings.HOST, settings.PORT, chosen=settings.origins()["PORT"] != "default")
-            address = f"http://{_reachable(settings.HOST)}:{port}"
+            address = f"http://{_reachable(settings.HOST)}:{port}{settings.URL_PREFIX}"
             lock.write(f"{address}, process {os.getpid()}")
             lock.flush()
             with _database(settings, data_dir) as logins:

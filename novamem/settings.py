@@ -20,6 +20,8 @@ ENV_PLACES = env.PLACE_OF
 DEBUG = given.DEBUG
 ALLOWED_HOSTS = given.ALLOWED_HOSTS
 CSRF_TRUSTED_ORIGINS = given.CSRF_TRUSTED_ORIGINS
+URL_PREFIX = given.URL_PREFIX
+FORCE_SCRIPT_NAME = URL_PREFIX or None
 REQUIRE_SECOND_FACTOR = given.REQUIRE_SECOND_FACTOR
 LOGIN_DAYS = given.LOGIN_DAYS
 METRICS_TOKEN = given.METRICS_TOKEN
@@ -193,12 +195,14 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
 AUTHENTICATION_BACKENDS = ["memories.access.logins.PasswordBackend"]
-LOGIN_URL = "/login/"
-LOGIN_REDIRECT_URL = "/"
-LOGOUT_REDIRECT_URL = "/login/"
+LOGIN_URL = LOGOUT_REDIRECT_URL = "console:login"
+LOGIN_REDIRECT_URL = "console:dashboard"
 SESSION_ENGINE = "memories.access.sessions"
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_PATH = CSRF_COOKIE_PATH = URL_PREFIX or "/"
+if URL_PREFIX:  # a cookie of messages would be every installation's of the host
+    MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
 # Whether a request came over https is the web server's to say, which believes the trusted proxies (novamem.web).
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = given.BEHIND_TLS
 SECURE_HSTS_SECONDS = 365 * 24 * 3600 if given.BEHIND_TLS else 0
@@ -228,7 +232,7 @@ if AUDIT_WITNESS.startswith("s3://"):
     options = {"bucket_name": bucket, "location": prefix, "file_overwrite": False}
     STORAGES["witness"] = {"BACKEND": "storages.backends.s3.S3Storage", "OPTIONS": options}
 
-STATIC_URL = "/static/"
+STATIC_URL = f"{URL_PREFIX}/static/"
 STATICFILES_DIRS = [ROOT / "static"]
 WHITENOISE_USE_FINDERS = True  # no collectstatic: what is installed is what is served
 
@@ -255,6 +259,7 @@ SPECTACULAR_SETTINGS = {
     "TITLE": "NovaMem",
     "DESCRIPTION": "Long-term memory for AI agents that a team can trust.",
     "VERSION": VERSION,
+    "SERVERS": [{"url": URL_PREFIX}] if URL_PREFIX else [],
     "SERVE_INCLUDE_SCHEMA": False,
     "SERVE_AUTHENTICATION": [],
     "SERVE_PERMISSIONS": [],

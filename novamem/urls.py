@@ -18,9 +18,9 @@ from memories.rest.problem_details import problem
 def bad_request(request: Any, exception: Exception) -> HttpResponse:
     """Answer what Django refuses before a view sees it, as each door tells errors."""
     message = "This host is not served here." if isinstance(exception, DisallowedHost) else "Bad Request."
-    if request.path.startswith("/v1/"):
+    if request.path_info.startswith("/v1/"):
         return refusal(ProxyRefused(400, "malformed", message))
-    if request.path.startswith(("/api/", "/compat/")):
+    if request.path_info.startswith(("/api/", "/compat/")):
         return problem(400, "malformed", detail=message)
     return defaults.bad_request(request, exception)
 

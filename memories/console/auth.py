@@ -5,10 +5,10 @@ from functools import wraps
 from typing import Any
 from urllib.parse import urlsplit
 
-from django.conf import settings
 from django.contrib.auth.views import redirect_to_login
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.shortcuts import render
+from django.urls import reverse
 from django_htmx.http import HttpResponseClientRedirect
 
 from memories import access
@@ -108,9 +108,9 @@ def _path_here(request: HttpRequest, url: str) -> str:
     try:
         parts = urlsplit(url)
     except ValueError:
-        return settings.LOGIN_REDIRECT_URL
+        return reverse("console:dashboard")
     if parts.netloc != request.get_host():
-        return settings.LOGIN_REDIRECT_URL
+        return reverse("console:dashboard")
     return f"{parts.path}?{parts.query}" if parts.query else parts.path
 
 

@@ -13,7 +13,7 @@ from memories.console.auth import member
 from memories.console.belief_timeline import RECORD, VALID, build_timeline, keys, places
 from memories.console.checklist import LOOKED_BACK
 from memories.console.explorer_query import place_asked
-from memories.console.snippets import get_curl
+from memories.console.snippets import get_curl, server_url
 
 LONGEST = 100
 
@@ -41,7 +41,7 @@ def beliefs(request: Any, subject: str = "", predicate: str = "") -> HttpRespons
     if shown:
         key = {"subject": subject, "predicate": predicate} | ({"namespace": namespace} if namespace else {})
         key |= {"user": user} if user else {}
-        base = request.build_absolute_uri("/").rstrip("/")
+        base = server_url(request)
         at = {"as_of": shown.at.isoformat()} | ({"known_at": shown.at.isoformat()} if axis == RECORD else {})
         context["curls"] = [
             ("What was believed", get_curl(base, "/api/v1/claims", **key, **at)),

@@ -15,7 +15,7 @@ from memories import access
 from memories.access import Principal
 from memories.console.auth import member
 from memories.console.errors import Refusal
-from memories.console.snippets import key_command
+from memories.console.snippets import key_command, server_url
 from memories.models import Fragment
 from memories.models.namespace import FORM
 
@@ -63,7 +63,7 @@ def connect(request: Any) -> HttpResponse:
     if named is None or named[1] != project:
         why = f"A namespace of this project is {project}: and a name of letters, digits, dots and hyphens."
         wanted, refusal = f"{project}:assistant", Refusal("There can be no such namespace", why)
-    url = request.build_absolute_uri("/").rstrip("/")
+    url = server_url(request)
     context = {
         "namespace": wanted,
         "snippets": snippets(url, namespace=wanted),

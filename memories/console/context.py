@@ -14,7 +14,7 @@ from memories.access import Principal
 from memories.console.auth import member
 from memories.console.errors import Refusal
 from memories.console.explorer_query import place_asked
-from memories.console.snippets import context_curl
+from memories.console.snippets import context_curl, server_url
 from memories.models import Fragment
 from memories.models.namespace import SHARED
 from memories.retrieval import Question
@@ -66,7 +66,7 @@ def preview(request: Any) -> HttpResponse:
         request_of_context = Request(Question(query, places, project_wide=False), max_tokens=budget, preview=True)
         asking = principal.of_user(user or None)
         text |= _shown_block(asking, build_context(asking, request_of_context, now=now))
-        base = request.build_absolute_uri("/").rstrip("/")
+        base = server_url(request)
         command = context_curl(base, query, project=principal.project, names=places, budget=budget, user=user)
         text["curls"] = [("This block", command)]
     return render(request, "console/context.html", text, status=400 if refusal else 200)

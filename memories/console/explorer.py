@@ -19,7 +19,7 @@ from memories.console.explorer_list import browse
 from memories.console.explorer_query import TABS, ExplorerQuery
 from memories.console.memory_detail import read
 from memories.console.saved_views import views_of
-from memories.console.snippets import fragment_curls, list_curl
+from memories.console.snippets import fragment_curls, list_curl, server_url
 from memories.models.enums import Verb
 
 
@@ -55,7 +55,7 @@ def explorer_page(
     if part != "#opened":
         context |= _list_context(request, query, now)
     if fragment_id and context["may_write"]:
-        context["curls"] = fragment_curls(request.build_absolute_uri("/").rstrip("/"), context["detail"].fragment)
+        context["curls"] = fragment_curls(server_url(request), context["detail"].fragment)
     response = render(request, f"console/explorer.html{part}", context, status=409 if refusal else 200)
     patch_vary_headers(response, ["HX-Request", "HX-Target"])
     # The address bar gets the tidy URL, not every empty field of the form.
@@ -74,7 +74,7 @@ def _part(request: Any, fragment_id: uuid.UUID | None) -> str:
 
 
 def _list_context(request: Any, query: ExplorerQuery, now: Any) -> dict[str, Any]:
-    base = request.build_absolute_uri("/").rstrip("/")
+    base = server_url(request)
     project = request.principal.project
     listing = browse(request.principal, query, now=now)
     curl = list_curl(base, query, project=project, names=listing.names, has_users=listing.has_users)

@@ -22,7 +22,15 @@ def add_message(request: Any, response: HttpResponse, answer: Mapping[str, Any])
     key = Fernet.generate_key()
     request.session[NAME] = Fernet(key).encrypt(json.dumps(answer).encode()).decode()
     secure = settings.SESSION_COOKIE_SECURE or request.is_secure()
-    response.set_cookie(NAME, key.decode(), max_age=SECONDS, httponly=True, samesite="Strict", secure=secure)
+    response.set_cookie(
+        NAME,
+        key.decode(),
+        max_age=SECONDS,
+        path=settings.SESSION_COOKIE_PATH,
+        httponly=True,
+        samesite="Strict",
+        secure=secure,
+    )
 
 
 @sensitive_variables()

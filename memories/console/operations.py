@@ -25,7 +25,7 @@ from memories.console.pagination import page_of
 from memories.console.plan_steps import StepPage, left_out, page_number, steps_of
 from memories.console.recall_losses import lost_checks
 from memories.console.reports import ReportText, merge_lines, restore_told
-from memories.console.snippets import action_curl
+from memories.console.snippets import action_curl, server_url
 from memories.models import Backup, Namespace, Operation, RecallCheck
 from memories.models.enums import OperationState, Verb
 
@@ -152,7 +152,7 @@ def _page(request: Any, shown: ShownOperation, *, part: str = "", refusal: Refus
 
 def _curls(request: Any, shown: ShownOperation) -> list[tuple[str, str]]:
     """Return what the buttons do, asked of the API."""
-    base, row = request.build_absolute_uri("/").rstrip("/"), shown.row
+    base, row = server_url(request), shown.row
     found = []
     for name in ("cancel", "undo"):
         if name in shown.offers:

@@ -19,7 +19,7 @@ from memories.console.belief_timeline import places
 from memories.console.charts import Chart, bars
 from memories.console.errors import Refusal, run_action
 from memories.console.explorer_query import place_asked
-from memories.console.snippets import get_curl
+from memories.console.snippets import get_curl, server_url
 from memories.console.undo_strip import offer_undo, show_done
 from memories.models import Fragment
 from memories.models.enums import Verb
@@ -80,7 +80,7 @@ def _page(request: Any, *, refusal: Refusal | None = None) -> HttpResponse:
     namespace, user = place_asked(request.GET)
     principal, now = request.principal.of_user(user or None), timezone.now()
     report = project_health(principal, namespace or None, now=now)
-    base = request.build_absolute_uri("/").rstrip("/")
+    base = server_url(request)
     asked = {name: value for name, value in (("namespace", namespace), ("user", user)) if value}
     context = {
         "report": report,

@@ -22,7 +22,7 @@ from memories.console.decisions import already_decided
 from memories.console.errors import Refusal, run_action
 from memories.console.proposal_list import Card, ProposalFilters, load_list
 from memories.console.review_items import names_of
-from memories.console.snippets import KEY, action_curl
+from memories.console.snippets import KEY, action_curl, server_url
 from memories.models import Proposal
 from memories.models.enums import Decision, ProposalKind, Verb
 
@@ -52,7 +52,7 @@ def page(request: Any, filters: ProposalFilters, *, refusal: Refusal | None = No
     """Return the page, or the part that htmx replaces."""
     principal, now = request.principal, timezone.now()
     found = load_list(principal, filters, now=now)
-    base = request.build_absolute_uri("/").rstrip("/")
+    base = server_url(request)
     may_act = Verb.REVIEW in principal.verbs
     context = {
         "shown": found,

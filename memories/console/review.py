@@ -23,7 +23,7 @@ from memories.access import NotFound, Principal
 from memories.console import decisions, recent_decisions, review_items
 from memories.console.auth import member
 from memories.console.plan_steps import page_number
-from memories.console.snippets import KEY, action_curl
+from memories.console.snippets import KEY, action_curl, server_url
 from memories.models.enums import Verb
 
 SKIPPED, UNDO = "review-skipped", "review-undo"
@@ -71,7 +71,7 @@ def page(
             "strip": request.session.get(UNDO),
             "now": now,
             "curls": _curls(request, opened.row) if opened and may_act else [],
-            "curl": f"curl '{request.build_absolute_uri('/').rstrip('/')}/api/v1/conflicts?status=pending' {KEY}",
+            "curl": f"curl '{server_url(request)}/api/v1/conflicts?status=pending' {KEY}",
             "settled": recent_decisions.list_settled(principal, request.GET) if lately else None,
             "most": AT_ONCE,
             "refused": recent_decisions.describe_refusals(principal, refused[:TOLD]),
@@ -118,7 +118,7 @@ def _query(request: Any) -> str:
 
 def _curls(request: Any, row: Any) -> list[tuple[str, str]]:
     """Return what the buttons do, asked of the API."""
-    base, path = request.build_absolute_uri("/").rstrip("/"), f"/api/v1/conflicts/{row.id}"
+    base, path = server_url(request), f"/api/v1/conflicts/{row.id}"
     if row.resolved_at is not None:
         return [("Undo", action_curl(base, f"{path}/undo"))]
     ways = [("Accept", {"action": "supersede"}), ("Reject", {"action": "reject"})]

@@ -5,6 +5,9 @@ import shlex
 from typing import Any
 from urllib.parse import urlencode
 
+from django.http import HttpRequest
+from django.urls import get_script_prefix
+
 from memories.console.explorer_query import HITS, PAGE, ExplorerQuery, question_of
 from memories.models import Fragment
 from memories.models.enums import Status
@@ -12,6 +15,11 @@ from memories.models.enums import Status
 KEY = '-H "Authorization: Bearer $NOVAMEM_KEY"'
 JSON = '-H "Content-Type: application/json"'
 NAMESPACES_LIMIT = 50  # of one search request
+
+
+def server_url(request: HttpRequest) -> str:
+    """Return the address under which whoever asks reaches this server, without a slash at the end."""
+    return request.build_absolute_uri(get_script_prefix()).rstrip("/")
 
 
 def list_curl(base: str, query: ExplorerQuery, *, project: str, names: list[str], has_users: bool = False) -> str:

@@ -16,7 +16,7 @@ from memories.access import NotFound, Principal
 from memories.console.auth import member
 from memories.console.errors import Refusal, run_action
 from memories.console.pagination import page_of
-from memories.console.snippets import action_curl, get_curl
+from memories.console.snippets import action_curl, get_curl, server_url
 from memories.console.undo_strip import offer_undo
 from memories.models import Archive, Fragment, Tombstone
 from memories.models.enums import Verb
@@ -52,7 +52,7 @@ def _page(request: Any, refusal: Refusal | None = None, back: Fragment | None = 
         "back": back,
         "now": timezone.now(),
     }
-    base = request.build_absolute_uri("/").rstrip("/")
+    base = server_url(request)
     context["curls"] = [("This list", get_curl(base, "/api/v1/tombstones", topic=topic))]
     if page.rows and Verb.WRITE in principal.verbs:
         first = f"/api/v1/tombstones/{page.rows[0].id}/restore"

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.http import HttpResponse, HttpResponseRedirect
+from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from memories.console.auth import member
@@ -46,6 +47,6 @@ def withdraw(request: Any) -> None:
 @member
 def hide(request: Any) -> HttpResponse:
     """Take the strip away for this person; what it names stays done."""
-    there = (request.session.get(STRIP) or {}).get("there", "/")
+    there = (request.session.get(STRIP) or {}).get("there", reverse("console:dashboard"))
     withdraw(request)
     return HttpResponse() if request.htmx else HttpResponseRedirect(there, status=303)

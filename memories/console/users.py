@@ -18,7 +18,7 @@ from memories.console.errors import Refusal, run_action
 from memories.console.explorer_query import ALL, ExplorerQuery, place_asked
 from memories.console.namespaces import names
 from memories.console.pagination import PAGE
-from memories.console.snippets import KEY, get_curl
+from memories.console.snippets import KEY, get_curl, server_url
 from memories.console.undo_strip import held_in, show_done
 from memories.models.enums import Verb
 from memories.rest.users import address_of, exported, user_at
@@ -58,7 +58,7 @@ def everybody(request: Any) -> HttpResponse:
         there.pop("user", None)
         there["cursor"] = address_of(found[PAGE - 1].user)
         older = f"{reverse('console:users')}?{there.urlencode()}"
-    base = request.build_absolute_uri("/").rstrip("/")
+    base = server_url(request)
     context = {
         "rows": found[:PAGE],
         "older": older,
@@ -110,7 +110,7 @@ def _page(request: Any, address: str, refusal: Refusal | None = None) -> HttpRes
         for one in held
     ]
     may_act = Verb.ADMIN in principal.verbs
-    base, path = request.build_absolute_uri("/").rstrip("/"), f"/api/v1/users/{address}"
+    base, path = server_url(request), f"/api/v1/users/{address}"
     params = {"namespace": namespace or ""}
     count = _count(request, user, namespace) if may_act else 0
     curls = [("All of this user", get_curl(base, f"{path}/export", **params))]

@@ -56,7 +56,7 @@ def answer_once(request: Request, *, prepare: Callable[[], T], effect: Callable[
     """
     key = request.headers.get("Idempotency-Key")
     principal = principal_of(request)
-    why = f"{request.method} {request.resolver_match.route if request.resolver_match else request.path}"
+    why = f"{request.method} {request.resolver_match.route if request.resolver_match else request.path_info}"
     if key is None:
         prepared = prepare()
         with access.enter(principal, why=why):
@@ -85,7 +85,7 @@ def _data(principal: Principal, answer: IdempotentAnswer) -> Any:
 def _digest(request: Request, principal: Principal) -> bytes:
     # The user may stand in a header or the address: an answer about one person is no answer about another.
     about = [] if principal.seen_users == "{}" else [principal.seen_users]
-    body = json.dumps([request.method, request.path, request.data, *about], sort_keys=True)
+    body = json.dumps([request.method, request.path_info, request.data, *about], sort_keys=True)
     return hashlib.sha256(body.encode()).digest()
 
 

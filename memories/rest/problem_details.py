@@ -135,7 +135,7 @@ class ProblemMiddleware:
 
     @staticmethod
     def _is_ours(request: HttpRequest) -> bool:
-        return request.path.startswith("/api/v1/")
+        return request.path_info.startswith("/api/v1/")
 
     @staticmethod
     def _is_page(response: HttpResponse) -> bool:

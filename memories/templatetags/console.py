@@ -7,14 +7,14 @@ from dataclasses import replace
 from typing import Any
 
 from django import template
-from django.urls import Resolver404, resolve, reverse
+from django.urls import Resolver404, get_script_prefix, resolve, reverse
 from django.utils.html import escape, format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
 from memories.console.auth import FORM
 from memories.console.errors import request_id
 from memories.console.explorer_query import ALL, ExplorerQuery
-from memories.console.snippets import get_curl
+from memories.console.snippets import get_curl, server_url
 from memories.models.namespace import BadUser, parts_of
 from memories.rest.users import address_of
 
@@ -230,14 +230,14 @@ def shown_value(value: Any) -> str:
 def nav_link(context: Any, name: str, title: str, icon: str, key: str = "") -> dict[str, Any]:
     """Return a link of the navigation; `key` moves there, and the page that is open is marked."""
     url, path = reverse(f"console:{name}"), context["request"].path
-    here = path == url or (url != "/" and path.startswith(url))
+    here = path == url or (url != get_script_prefix() and path.startswith(url))
     return {"url": url, "title": title, "icon": icon, "key": key, "here": here}
 
 
 @register.simple_tag(takes_context=True)
 def api_list(context: Any, label: str, path: str) -> list[tuple[str, str]]:
     """Return a list of the API as `_curls.html` shows it."""
-    return [(label, get_curl(context["request"].build_absolute_uri("/").rstrip("/"), path))]
+    return [(label, get_curl(server_url(context["request"]), path))]
 
 
 @register.simple_tag(takes_context=True)

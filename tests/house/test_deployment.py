@@ -138,7 +138,7 @@ def test_the_image_takes_torch_without_graphics_cards_first():
 @pytest.mark.parametrize("name", ["nginx.conf", "Caddyfile"])
 def test_proxies_name_the_settings_that_belong_to_them(name):
     told = set(re.findall(r"\b([A-Z][A-Z_]+)=", (DEPLOY / name).read_text()))
-    assert told == {"BEHIND_TLS", "ALLOWED_HOSTS", "TRUSTED_PROXIES"} <= SETTINGS
+    assert told == {"BEHIND_TLS", "ALLOWED_HOSTS", "TRUSTED_PROXIES", "URL_PREFIX"} <= SETTINGS
 
 
 def test_nginx_sets_the_headers_anew_and_streams():

@@ -160,11 +160,11 @@ class Served(AbstractContextManager["Served"]):
 
 
 @pytest.fixture
-def serve(python: Python, data_dir: Path) -> Callable[[], Served]:
+def serve(python: Python, data_dir: Path) -> Callable[..., Served]:
     """Starts the server on the cluster of these tests."""
 
-    def start() -> Served:
-        settings = {"NOVAMEM_DATA_DIR": str(data_dir), "EMBEDDER": "fake", "PORT": "0", "HOST": LOCAL}
+    def start(**more: str) -> Served:
+        settings = {"NOVAMEM_DATA_DIR": str(data_dir), "EMBEDDER": "fake", "PORT": "0", "HOST": LOCAL, **more}
         return Served(python("-m", "novamem.server", settings=settings, stderr=-1, cwd=env.ROOT))
 
     return start

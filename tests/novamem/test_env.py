@@ -44,6 +44,15 @@ from novamem import env
         ("COGNITION_LLM_HOST", "localhost", "COGNITION_LLM_PORT"),
         ("COGNITION_LLM_TIMEOUT_MS", "0", "1 to 600000"),
         ("BEHIND_TLS", "treu", "bool"),
+        ("URL_PREFIX", "novamem", "such as /novamem"),
+        ("URL_PREFIX", "/novamem/", "such as /novamem"),
+        ("URL_PREFIX", "/", "such as /novamem"),
+        ("URL_PREFIX", "//novamem", "such as /novamem"),
+        ("URL_PREFIX", "/nova mem", "such as /novamem"),
+        ("URL_PREFIX", "/nova%20mem", "such as /novamem"),
+        ("URL_PREFIX", "/novamem\n", "such as /novamem"),
+        ("URL_PREFIX", "/apps/../novamem", "such as /novamem"),
+        ("URL_PREFIX", "https://example.org/novamem", "such as /novamem"),
         ("DECAY_PER_DAY", "-1", "0 to 10"),
         ("COLD_BELOW", "1.5", "0 to 1"),
         ("ARCHIVE_BELOW", "0.2", "COLD_BELOW have to rise"),
@@ -67,6 +76,7 @@ def test_a_wrong_setting_is_named(monkeypatch, name, value, hint):
     with pytest.raises(ImproperlyConfigured, match=name) as raised:
         env.load()
     assert hint in str(raised.value)
+    assert "\n" not in str(raised.value)
 
 
 def test_every_wrong_one_is_named(monkeypatch):
@@ -84,6 +94,8 @@ def test_every_wrong_one_is_named(monkeypatch):
     [
         ("BEHIND_TLS", "", False),
         ("BEHIND_TLS", "yes", True),
+        ("URL_PREFIX", "", ""),
+        ("URL_PREFIX", "/apps/.novamem-2_a~", "/apps/.novamem-2_a~"),
         ("ALLOWED_HOSTS", "", []),
         ("ALLOWED_HOSTS", "a.example,,b.example", ["a.example", "b.example"]),
         ("SECRET_KEY", "$HOME", "$HOME"),
