@@ -206,6 +206,7 @@ def _evaluate(
         for newcomer, shadow in zip(newcomers, found, strict=True)
     ]
     evaluation.open(cases, also=left)
+    evaluation.read_bars([case for case in cases if states is None or states[case.fragment.namespace_id].has_rulings])
     for case in cases:
         evaluation.hear(case, by_a_person=by_a_person, returning=returning)
     return evaluation, cases
@@ -226,7 +227,9 @@ def _case(evaluation: Evaluation, newcomer: Newcomer, shadow: Shadow, *, returni
         for one in newcomer.statements
         if one.retracts or names.key(one.subject, one.predicate).both not in shadow.unsure
     ]
-    return evaluation.case(newcomer.fragment, [*newcomer.claims, *more], [*read, *statements])
+    stated = [*read, *statements]
+    under_rulings = shadow.under_rulings
+    return evaluation.case(newcomer.fragment, [*newcomer.claims, *more], stated, under_rulings=under_rulings)
 
 
 def _evaluation(

@@ -3,7 +3,7 @@
 import datetime
 import uuid
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from django.db import connection
@@ -13,12 +13,12 @@ from conflicts.claims import assertion_from, claim_of, free_assertion
 from conflicts.enums import ConflictKind, Policy
 from conflicts.free_text import agrees, standing_of
 from conflicts.gate import Assertion, why_not_replaced
-from conflicts.key_state import KeyState, Verdict, is_ruled_by_another
+from conflicts.key_state import RULED_OUT, KeyState, Verdict, is_ruled_by_another
 from conflicts.keys import Naming, naming
 from conflicts.locks import Place, lock_keys, lock_namespaces
 from conflicts.models import PendingConflict, Ruling
 from conflicts.namespace_state import NamespaceState
-from conflicts.rulings import binding_of
+from conflicts.rulings import binding_of, rulings_on_texts
 from conflicts.verdicts import combined_status, set_verdicts
 from memories.errors import NovaError
 from memories.language.tokenizer import TOKEN
@@ -71,6 +71,8 @@ class Assessment:
     fragment: Fragment
     said: list[ClaimAssessment]
     statements: Sequence[Statement] = ()
+    # What its text says where a ruling ruled values out.
+    under_rulings: Sequence[Statement] = ()
     contradictions: list[Contradiction] = field(default_factory=list)
     # What its text takes back.
     retracted: tuple[uuid.UUID, ...] = ()
@@ -139,6 +141,8 @@ class Evaluation:
         self.pending: dict[uuid.UUID, list[PendingConflict]] = defaultdict(list)
         # Conflicts that got another opponent and are not saved yet.
         self.faced: list[PendingConflict] = []
+        # The newcomers whose texts a person ruled out, by fragment, and the ruling.
+        self.barred: Mapping[uuid.UUID, uuid.UUID] = {}
 
     def case(
         self,
@@ -146,6 +150,7 @@ class Evaluation:
         drafts: Sequence[ClaimDraft],
         statements: Sequence[Statement],
         *,
+        under_rulings: Sequence[Statement] = (),
         in_place: bool = False,
     ) -> Assessment:
         """Return a newcomer, named; `in_place` where its claims are stored and only some of them are heard again.
@@ -166,7 +171,7 @@ class Evaluation:
             assessments.sort(key=lambda one: (one.claim.span_start, one.claim.span_end))
             for number, one in enumerate(assessments):
                 one.claim.position, one.claim.id = number, claim_id(fragment.id, number)
-        return Assessment(fragment, assessments, statements)
+        return Assessment(fragment, assessments, statements, under_rulings)
 
     def open(self, cases: Sequence[Assessment], *, also: Iterable[Place] = ()) -> None:
         """Lock and read the keys of these cases, and others that they touch.
@@ -178,16 +183,21 @@ class Evaluation:
         if not self.alone:
             lock_keys(own)
         self.read(own, hold=True)
-        places = {place for case in cases for place, _ in self._assess_statements(case)} - own
+        places = {place for case in cases for place, _ in self._said(case)} - own
         self._keep_from_going(places)
         self.read(places)
+
+    def read_bars(self, cases: Sequence[Assessment]) -> None:
+        """Read which of these cases say, word for word, what a person ruled out; the user's own words none bars."""
+        texts = [case.fragment for case in cases if not free_assertion(case.fragment, b"", now=self.now).attested]
+        self.barred = rulings_on_texts(self.project_id, texts)
 
     def look(self, cases: Sequence[Assessment], *, hold: bool) -> None:
         """As `open`, for who holds the whole namespace or (without `hold`) only looks: takes no lock of keys."""
         own = {place for case in cases for place in case.places}
         own |= {place for case in cases for place, assessment in self._assess_statements(case) if assessment.retracts}
         self.read(own, hold=hold)
-        self.read({place for case in cases for place, _ in self._assess_statements(case)} - own)
+        self.read({place for case in cases for place, _ in self._said(case)} - own)
 
     def _keep_from_going(self, places: set[Place]) -> None:
         """What a free text may contradict is not forgotten meanwhile; it may change, for both orders are right."""
@@ -241,12 +251,16 @@ class Evaluation:
         case.repeats = self._whole_twin(case)
         if case.repeats:
             return
+        if not by_a_person:
+            case.ruling_id = self.barred.get(fragment.id)
         for assessment in case.said:
             if assessment.twin:
                 assessment.verdict = self._judge(assessment, by_a_person=by_a_person, returning=returning)
         status = combined_status([verdict.status for verdict in case.verdicts])
         why = next((verdict.why for verdict in case.verdicts if verdict.why), "")
-        if status == Status.ACTIVE:
+        if case.ruling_id:
+            status, why = Status.ARCHIVED, RULED_OUT
+        elif status == Status.ACTIVE:
             status, why = self._read(case, by_a_person=by_a_person)
         self._enter(case, status, by_a_person=by_a_person, returning=returning)
         fragment.status = status
@@ -279,12 +293,13 @@ class Evaluation:
     def _read(self, case: Assessment, *, by_a_person: bool) -> tuple[Status, str]:
         """What a newcomer's text makes of it, whose claims may stand: where it contradicts what stands it waits."""
         case.contradictions = list(self._contradictions(case))
+        case.ruling_id = None if by_a_person else next(self._bars(case), None)
+        if case.ruling_id:
+            return Status.ARCHIVED, RULED_OUT
         if not case.contradictions or self._only_rulings_oppose(case):
             case.retracted = tuple(self._retracted(case))
             return Status.ACTIVE, ""
-        bars = [] if by_a_person else [bar for c in case.contradictions if (bar := self._bar(case, c))]
-        case.ruling_id = bars[0] if bars else None
-        return (Status.ARCHIVED, "precedent_rejected") if bars else (Status.QUARANTINED, "")
+        return Status.QUARANTINED, ""
 
     def _enter(self, case: Assessment, status: Status, *, by_a_person: bool, returning: bool) -> None:
         """Enter the claims one by one, for two of one key need a slot each; with a text that waits all wait."""
@@ -323,6 +338,12 @@ class Evaluation:
                 found.append(((case.fragment.namespace_id, key), assessment))
         return found
 
+    def _said(self, case: Assessment) -> list[tuple[Place, Statement]]:
+        """Return also what it says where only a ruling may bar it, and where that belongs."""
+        names = self.namings[case.fragment.namespace_id]
+        barring = [(names.key(one.subject, one.predicate).both, one) for one in case.under_rulings]
+        return [*self._assess_statements(case), *(((case.fragment.namespace_id, key), one) for key, one in barring)]
+
     def _contradictions(self, case: Assessment) -> Iterable[Contradiction]:
         names = self.namings[case.fragment.namespace_id]
         for place, assessment in self._assess_statements(case):
@@ -357,12 +378,14 @@ class Evaluation:
                         found.append(other.id)
         return found
 
-    def _bar(self, case: Assessment, contradiction: Contradiction) -> uuid.UUID | None:
-        """The ruling that keeps out what a text states; one that ruled a value out says nothing of its denial."""
-        if contradiction.statement.negated:
-            return None
-        found = self.key_states[contradiction.key].bar(free_assertion(case.fragment, contradiction.value, now=self.now))
-        return found.ruling_id if found else None
+    def _bars(self, case: Assessment) -> Iterator[uuid.UUID]:
+        """The rulings that keep out what a text states; one that ruled a value out says nothing of its denial."""
+        names = self.namings[case.fragment.namespace_id]
+        for place, statement in self._said(case):
+            value = names.value(statement.predicate, statement.value)
+            bar = self.key_states[place].bar(free_assertion(case.fragment, value, now=self.now))
+            if bar and not statement.negated:
+                yield bar.ruling_id
 
 
 def _telling(text: str) -> set[str]:

@@ -20,6 +20,7 @@ from memories.models.enums import Status
 
 # Values of one owner that wait on a key: each is looked at whenever something changes there, and read by a person.
 MOST_WAITING = 100
+RULED_OUT = "precedent_rejected"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ class KeyState:
     ) -> Verdict:
         """Decide on a newcomer and changes nothing; of what is said `beside` other things none is a repetition.
 
-        No earlier ruling bars a person, or who only corrects their own claim.
+        No earlier ruling bars a person.
         """
         others = [assertion for assertion in self.standing.values() if assertion.fragment_id != newcomer.fragment_id]
         newcomer = replace(newcomer, period=clipped_period(newcomer, others))
@@ -64,10 +65,8 @@ class KeyState:
         if decision.outcome == GateOutcome.DEDUPLICATED:
             assert decision.twin is not None
             return Verdict(newcomer, Status.ACTIVE, twin=decision.twin.id)
-        owners = {other.owner_id for other in others if newcomer.opposes(other)}
-        own_edit = owners == {newcomer.owner_id} and decision.outcome != GateOutcome.LOST
-        if not (by_a_person or own_edit) and (bar := self.bar(newcomer)):
-            return Verdict(newcomer, Status.ARCHIVED, why="precedent_rejected", ruling_id=bar.ruling_id)
+        if not by_a_person and (bar := self.bar(newcomer)):
+            return Verdict(newcomer, Status.ARCHIVED, why=RULED_OUT, ruling_id=bar.ruling_id)
         if not beside and (waiting := self._waiting_twin(newcomer)):
             return Verdict(newcomer, Status.QUARANTINED, twin=waiting)
         if decision.outcome == GateOutcome.LOST:

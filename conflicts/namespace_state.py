@@ -13,7 +13,10 @@ FACTS = f"""n.*, {NAMES} AS named,
     EXISTS (SELECT FROM memories_claim c
         WHERE c.project_id = n.project_id AND c.namespace_id = n.id AND c.status IN ('active', 'disputed')
     ) AS is_claimed,
-    EXISTS (SELECT FROM memories_erasure e WHERE e.project_id = n.project_id) AS has_erasures"""
+    EXISTS (SELECT FROM memories_erasure e WHERE e.project_id = n.project_id) AS has_erasures,
+    EXISTS (SELECT FROM conflicts_ruling r
+        WHERE r.project_id = n.project_id AND r.namespace_id = n.id AND cardinality(r.ruled_out_fragments) > 0
+    ) AS has_rulings"""
 STATES = f"""
     SELECT {FACTS}
     FROM memories_namespace n
@@ -36,6 +39,8 @@ class NamespaceState:
     is_claimed: bool
     # Whether its project has forgotten anything.
     has_erasures: bool
+    # Whether somebody ruled a memory out here.
+    has_rulings: bool
 
 
 def states_of(project_id: uuid.UUID, names: Iterable[str]) -> dict[str, NamespaceState]:
@@ -60,6 +65,8 @@ def _read(project_id: uuid.UUID, names: list[str]) -> dict[tuple[str, str | None
     }
     rows: list[Any] = list(Namespace.objects.raw(STATES, wanted))
     return {
-        (row.root_name, row.user): NamespaceState(row, names_from(row.named), row.is_claimed, row.has_erasures)
+        (row.root_name, row.user): NamespaceState(
+            row, names_from(row.named), row.is_claimed, row.has_erasures, row.has_rulings
+        )
         for row in rows
     }

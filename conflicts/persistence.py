@@ -58,7 +58,7 @@ def record(
     fallen = supersede_claims(evaluation.project_id, successors, now=evaluation.now).fallen
     for case in cases:
         case.fallen = [old for old, new in fallen.items() if new == case.fragment.id]
-    barring = [i for case in cases for i in (case.ruling_id, *(verdict.ruling_id for verdict in case.verdicts))]
+    barring = [i for case in cases for i in {case.ruling_id, *(verdict.ruling_id for verdict in case.verdicts)}]
     count_repeats(evaluation.project_id, barring, now=evaluation.now)
     touched = {place for case in cases for place in case.places}
     for place in set(left) - touched:

@@ -20,6 +20,7 @@ from conflicts.models import PendingConflict, Ruling
 from memories import access
 from memories.access import NotPermitted, Principal
 from memories.models import Claim, Fragment, Owner
+from memories.models.sql import fetch
 
 
 def claim_ruled(claim: str) -> str:
@@ -136,7 +137,11 @@ def _ruling(conflict: PendingConflict, decided: Decided, *, now: datetime.dateti
     )
     if conflict.kind == ConflictKind.DISPUTE:
         row.fragment_id = conflict.existing_id
-        row.ruled_out_fragments = _known([conflict.existing_id] if decided.action == Resolution.SUPERSEDE else [])
+        if decided.action == Resolution.SUPERSEDE:
+            row.ruled_out_fragments = _known([conflict.existing_id])
+            claims = Claim.objects.within(row.project_id).filter(fragment=conflict.existing_id)
+            on_key = claims.filter(key_digest=conflict.key_digest).values_list("value_digest", flat=True)
+            row.ruled_out = sorted({bytes(value).hex() for value in on_key})
         return row
     if conflict.kind == ConflictKind.TEXT:
         row.fragment_id = decided.winner
@@ -196,6 +201,31 @@ def _beside(row: Ruling) -> list[Ruling]:
     rows = Ruling.objects.within(row.project_id).in_force().filter(**same).select_for_update().order_by("id")
     period = Period(row.valid_from, row.valid_until)
     return [other for other in rows if Period(other.valid_from, other.valid_until).overlaps(period)]
+
+
+ON_TEXTS = """
+    SELECT t.id, r.id
+    FROM unnest(%(ids)s::uuid[], %(places)s::uuid[], %(ranks)s::int[], %(texts)s::text[])
+        AS t (id, place, rank, content)
+    JOIN conflicts_ruling r ON r.project_id = %(project)s AND r.namespace_id = t.place AND r.replaced_by_id IS NULL
+        AND r.session_id = '' AND r.authority >= t.rank
+    JOIN memories_fragment f ON f.project_id = %(project)s AND f.id = ANY (r.ruled_out_fragments) AND f.id <> t.id
+        AND f.fingerprint = ANY (nova_fingerprints(%(project)s, t.content))
+    ORDER BY r.authority, r.decided_at, r.id"""
+
+
+def rulings_on_texts(project_id: uuid.UUID, fragments: Sequence[Fragment]) -> dict[uuid.UUID, uuid.UUID]:
+    """Return by fragment the strongest ruling that ruled another memory of the same words out, in every session."""
+    if not fragments:
+        return {}
+    given = {
+        "project": project_id,
+        "ids": [fragment.id for fragment in fragments],
+        "places": [fragment.namespace_id for fragment in fragments],
+        "ranks": [fragment.authority for fragment in fragments],
+        "texts": [fragment.content for fragment in fragments],
+    }
+    return dict(fetch(ON_TEXTS, given))
 
 
 def withdraw(conflict_ids: Collection[uuid.UUID], project_id: uuid.UUID) -> None:

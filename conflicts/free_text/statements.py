@@ -44,6 +44,8 @@ class Shadow:
     claim: ClaimDraft | None = None
     # The keys of stronger claims that it does not surely contradict, whatever else was read in it.
     unsure: frozenset[bytes] = frozenset()
+    # What it says where a ruling ruled values out, whoever stands there; only these may bar it.
+    under_rulings: tuple[Statement, ...] = ()
 
     @property
     def changes(self) -> bool:
@@ -71,7 +73,7 @@ def read_statements(
     statements = [read(f.wording) if f.namespace_id in claimed else [] for f in fragments]
     keys = [keys_of(s, namings[f.namespace_id]) for s, f in zip(statements, fragments, strict=True)]
     found = _standing(project_id, claimed, sorted(set().union(*keys)), now=now)
-    ruled = _ruled(project_id, [claim for claims in found.values() for claim in claims])
+    ruled, barred = _ruled(project_id, [claim for claims in found.values() for claim in claims])
     return [
         _shadow_of(
             fragment,
@@ -79,6 +81,7 @@ def read_statements(
             [c for key in statements_of_row for c in found.get((fragment.namespace_id, key), ())],
             namings,
             ruled=ruled,
+            barred=barred,
             beside=drafts,
         )
         for fragment, passages, statements_of_row, drafts in zip(
@@ -121,20 +124,29 @@ def _standing(
     return found
 
 
-def _ruled(project_id: uuid.UUID, claims: Sequence[Claim]) -> dict[uuid.UUID, int]:
-    """Return the authority of the rulings that chose what these claims say, by claim."""
+def _ruled(
+    project_id: uuid.UUID, claims: Sequence[Claim]
+) -> tuple[dict[uuid.UUID, int], dict[tuple[uuid.UUID, bytes], int]]:
+    """Return the authority of the rulings that chose what these claims say, and of those that ruled a value out.
+
+    By claim, and by key.
+    """
     if not claims:
-        return {}
+        return {}, {}
     rulings = Ruling.objects.within(project_id).in_force()
     chosen: dict[tuple[uuid.UUID, bytes, str], int] = {}
+    barred: dict[tuple[uuid.UUID, bytes], int] = {}
     keys = {bytes(claim.key_digest) for claim in claims}
     places = {claim.namespace_id for claim in claims}
     for row in rulings.filter(namespace__in=places, key_digest__in=keys, session_id=""):
         for value in row.chosen:
             there = (row.namespace_id, bytes(row.key_digest), value)
             chosen[there] = max(row.authority, chosen.get(there, 0))
+        if row.ruled_out:
+            key = (row.namespace_id, bytes(row.key_digest))
+            barred[key] = max(row.authority, barred.get(key, 0))
     values = {c.id: (c.namespace_id, bytes(c.key_digest), bytes(c.value_digest).hex()) for c in claims}
-    return {claim_id: chosen[ruling_value] for claim_id, ruling_value in values.items() if ruling_value in chosen}
+    return {claim_id: chosen[value] for claim_id, value in values.items() if value in chosen}, barred
 
 
 def standing_of(claim: Claim, names: Naming) -> Standing:
@@ -150,9 +162,10 @@ def _shadow_of(
     namings: Mapping[uuid.UUID, Naming],
     *,
     ruled: Mapping[uuid.UUID, int],
+    barred: Mapping[tuple[uuid.UUID, bytes], int],
     beside: Sequence[ClaimDraft],
 ) -> Shadow:
-    statements, change, unsure = [], None, set()
+    statements, under_rulings, change, unsure = [], list[Statement](), None, set()
     plainly = is_said_plainly(fragment.wording) and not fragment.extra.get(MATERIAL)
     # The user's own words reach what was ruled, too: both are served until somebody decides.
     is_heard = fragment.authority == USER_RANK and fragment.source == SourceClass.USER_EXPLICIT
@@ -160,11 +173,16 @@ def _shadow_of(
         own = claim.fragment.owner_id == fragment.owner_id and claim.authority <= fragment.authority and plainly
         ruling = ruled.get(claim.id, 0)
         is_held = max(claim.authority, ruling) > fragment.authority or (is_heard and ruling >= fragment.authority)
-        if claim.fragment_id == fragment.id or not (is_held or own):
+        is_barred = not is_heard and barred.get((claim.namespace_id, bytes(claim.key_digest)), 0) >= fragment.authority
+        if claim.fragment_id == fragment.id or not (is_held or own or is_barred):
             continue
         names = namings[claim.namespace_id]
         standing = standing_of(claim, names)
         against = find_contradiction(passages, standing)
+        if is_barred and against and against.sure and not against.negated:
+            under_rulings.append(_statement(claim, against, takes_back=False))
+        if not (is_held or own):
+            continue
         if not own and not (against and against.sure):
             against = _told_beside(passages, standing, beside, names) or against
         if not own and not (against and against.sure) and standing.predicate in CUES:
@@ -176,7 +194,7 @@ def _shadow_of(
         statements.append(_statement(claim, against, takes_back=own))
         if own and not against.negated:
             change = ClaimDraft(claim.subject, claim.predicate, against.value)
-    return Shadow(tuple(statements), change, frozenset(unsure))
+    return Shadow(tuple(statements), change, frozenset(unsure), tuple(under_rulings))
 
 
 def _told_beside(

@@ -233,8 +233,7 @@ class Model:
         excused = {other for twin in twins if contains(twin, new) for other in self.besides(twin)}
         opponents = [o for o in others if opposes(new, o) and o.id not in excused]
         wins = all(self._beats(new, o, returning) for o in opponents)
-        corrects = wins and not returning and {o.owner for o in others if opposes(new, o)} == {new.owner}
-        if not (person or corrects) and any(self.bars(ruling, new) for ruling in self.in_force()):
+        if not person and any(self.bars(ruling, new) for ruling in self.in_force()):
             return "archived", [], []
         waiting = [o for o in self.on(new.key, WAITING) if o.id != new.id and repeats(new, o) and o.owner == new.owner]
         if not returning and (waiting := [o for o in waiting if new.authority <= o.authority]):

@@ -69,7 +69,7 @@ def test_a_value_that_was_ruled_out_stays_out_below_the_rulings_authority():
     assert (barred.status, barred.why, barred.ruling_id) == (Status.ARCHIVED, "precedent_rejected", old.ruling_id)
     assert book.judge(assertion(AUSTIN, authority=4)).status == Status.ACTIVE
     assert book.judge(assertion(AUSTIN, authority=2), by_a_person=True).status == Status.QUARANTINED
-    assert book.judge(assertion(AUSTIN, authority=3)).status == Status.ACTIVE  # its own claim, corrected
+    assert book.judge(assertion(AUSTIN, authority=3)).status == Status.ARCHIVED  # also whoever wrote what stands
 
 
 def test_a_chosen_value_is_as_strong_as_its_ruling():
