@@ -12,12 +12,23 @@ from cachetools import TTLCache
 from django.conf import settings
 from django.db import OperationalError, connection, transaction
 
+from conflicts.authority import SOURCE_RANK
+from conflicts.free_text import contradicting
 from conflicts.search_index import BlockedByErasure
 from memories import access
 from memories.access import Principal
 from memories.ingest import Draft, Prepared, prepare, store_events
 from memories.models import CONTENT_LIMIT, Fragment, Namespace, Proposal, Task
-from memories.models.enums import FragmentType, Outcome, ProposalKind, SourceType, TaskStatus, Verb
+from memories.models.enums import (
+    FragmentType,
+    Outcome,
+    ProposalKind,
+    SourceClass,
+    SourceType,
+    Status,
+    TaskStatus,
+    Verb,
+)
 from memories.models.governance import SUMMARY_LIMIT, TITLE_LIMIT
 
 MOST = 50
@@ -171,6 +182,25 @@ def _all_there(principal: Principal, known: Snapshot) -> bool:
     """Return whether none of them was forgotten since: no cache brings that back."""
     ids = [task.row_id for task in known.tasks]
     return bool(Task.objects.within(principal.project_id).filter(id__in=ids).count() == len(ids))
+
+
+def believable(principal: Principal, tasks: Sequence[RecentTask], *, now: datetime.datetime) -> list[RecentTask]:
+    """Return those that a prompt may have: their memory stands, and no claim that is believed more says otherwise."""
+    rows = Task.objects.within(principal.project_id).filter(id__in=[task.row_id for task in tasks])
+    said = {
+        row.id: Fragment(
+            id=row.id,
+            project_id=row.project_id,
+            namespace_id=row.namespace_id,
+            content=f"{row.title}: {row.summary}" if row.summary else row.title,
+            source=SourceClass.INFERENCE,
+            authority=SOURCE_RANK[SourceClass.INFERENCE],
+        )
+        for row in rows.select_related("fragment")
+        if row.fragment is None or row.fragment.status == Status.ACTIVE
+    }
+    against = contradicting(list(said.values()), now=now)
+    return [task for task in tasks if task.row_id in said and task.row_id not in against]
 
 
 def prepare_report(report: TaskReport) -> Prepared | None:

@@ -326,3 +326,38 @@ def test_only_tasks_make_a_block_too(alice, tasks):
     told = ask(alice, include_tasks=2)
     assert (told["memories_used"], told["receipt_id"]) == (0, None)
     assert "### Recent tasks" in told["prompt_prefix"]
+
+
+def claimed(agent, source, content, value=None, **more):
+    body = {"namespace": "acme:main", "content": content, "provenance": {"source": source}, **more}
+    body |= {"claim": {"subject": "user", "predicate": "budget", "value": value}} if value else {}
+    return agent.client.post("/api/v1/fragments", body, format="json").json()
+
+
+def test_what_does_not_stand_says_so_where_it_is_asked_for(alice, bob, agent_of, project):
+    claimed(alice, "user_explicit", "The user's budget is $750.", "$750")
+    late = claimed(bob, "tool_output", "Thirteen is what the mill costs.", "$13")
+    asked = {"filters": {"status_filter": ["active", "quarantined", "archived"]}}
+    for form, label in (("markdown", "not believed yet) Thirteen"), ("xml", 'not believed yet">Thirteen')):
+        assert label in ask(alice, format=form, **asked)["prompt_prefix"]
+    carol = agent_of(project, owner="carol", ceiling="user_explicit", verbs=["read", "review"])
+    body = {"action": "reject", "revision": 1}
+    conflict = late["pending_conflicts"][0]["id"]
+    assert carol.client.post(f"/api/v1/conflicts/{conflict}/resolve", body, format="json").status_code == 200
+    assert "rejected) Thirteen" in ask(alice, **asked)["prompt_prefix"]
+    assert "rejected" not in ask(alice)["prompt_prefix"]
+
+
+def test_a_task_that_says_otherwise_than_what_is_believed_is_left_out(alice, bob):
+    claimed(alice, "user_explicit", "The user's budget is $750.", "$750")
+    tasks = {
+        "t1": ("Budget check", "completed", "The user's budget is $13."),
+        "t2": ("The user's budget is $14.", "active", ""),
+        "t3": ("Mill check", "completed", "The mill turns."),
+        "t4": ("Budget check", "active", "The user's budget is $750."),
+    }
+    for which, (title, status, summary) in tasks.items():
+        body = {"namespace": "acme:main", "id": which, "title": title, "status": status, "summary": summary}
+        assert bob.client.post("/api/v1/tasks", body, format="json").status_code == 201
+    told = ask(alice, include_tasks=5)["prompt_prefix"]
+    assert [text for text in ("$13", "$14", "The mill turns.", "$750.") if text in told] == ["The mill turns.", "$750."]

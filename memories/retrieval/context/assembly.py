@@ -205,7 +205,7 @@ def _tasks(
     share.most, share.left = request.include_tasks, None if space.left is None else space.left // TASK_SHARE
     fitting: Packed[BlockEntry] = Packed()
     found = agent_tasks.recent(principal, places.own, limit=request.include_tasks, now=now)
-    for task in found.tasks:
+    for task in agent_tasks.believable(principal, found.tasks, now=now):
         made = task_entry(task, form=request.form)
         fitting.offer(Item(made, made.kind, 0.0, made.size), share)
     for item in fitting.included:

@@ -86,8 +86,15 @@ DOUBTED = {
 }
 
 
+REJECTED = ("rejected", "edited", "precedent_rejected")  # why somebody's decision archived it
+
+
 def _doubted(fragment: Fragment) -> list[str]:
-    """Return which of its sentences nobody believes although the memory stands."""
+    """Return that nobody believes it, where it does not stand, or which of its sentences."""
+    if fragment.status == Status.ARCHIVED and fragment.archived_reason not in REJECTED:
+        return ["archived"]
+    if fragment.status != Status.ACTIVE:
+        return [DOUBTED.get(fragment.status, fragment.status)]
     return [f"{DOUBTED[status]}: {fact(words)}" for status, words in getattr(fragment, "doubted", ())]
 
 
