@@ -32,15 +32,20 @@ class BlockedByErasure(NovaError):
         return [{"field": "content", "message": "This text was forgotten."}]
 
 
-def refuse_forgotten(fragments: Sequence[Fragment]) -> None:
-    """Raise BlockedByErasure for the first whose text was forgotten."""
-    if forgotten := find_forgotten_fragments(fragments):
+def refuse_forgotten(fragments: Sequence[Fragment], beside: Sequence[Sequence[str]] = ()) -> None:
+    """Raise BlockedByErasure for the first whose text, or a further one that comes with it, was forgotten."""
+    if forgotten := find_forgotten_fragments(fragments, beside):
         raise BlockedByErasure(index=forgotten[0])
 
 
-def find_forgotten_fragments(fragments: Sequence[Fragment]) -> list[int]:
-    """Return which of these fragments say what was forgotten where they are to stand; by index."""
-    numbered = [(n, text) for n, row in enumerate(fragments) for text in (row.content, *row.procedure)]
+def find_forgotten_fragments(fragments: Sequence[Fragment], beside: Sequence[Sequence[str]] = ()) -> list[int]:
+    """Return which of these fragments say what was forgotten where they are to stand; by index.
+
+    `beside` are the further texts that come with each.
+    """
+    more = beside or [()] * len(fragments)
+    rows = enumerate(zip(fragments, more, strict=True))
+    numbered = [(n, text) for n, (row, texts) in rows for text in (row.content, *row.procedure, *texts)]
     texts = [(fragments[n].namespace_id, text, fragments[n].authority) for n, text in numbered]
     return sorted({numbered[i][0] for i in find_forgotten_texts(fragments[0].project_id, texts)}) if fragments else []
 

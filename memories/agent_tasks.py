@@ -14,7 +14,7 @@ from django.db import OperationalError, connection, transaction
 
 from conflicts.authority import SOURCE_RANK
 from conflicts.free_text import contradicting
-from conflicts.search_index import BlockedByErasure
+from conflicts.search_index import BlockedByErasure, find_forgotten_texts
 from memories import access
 from memories.access import Principal
 from memories.ingest import Draft, Prepared, prepare, store_events
@@ -213,6 +213,7 @@ def prepare_report(report: TaskReport) -> Prepared | None:
             Draft(
                 namespace=report.namespace,
                 content=text[:CONTENT_LIMIT].strip(),
+                parts=list(filter(None, (report.title, report.summary))),
                 type=FragmentType.EPISODIC,
                 source_type=SourceType.TASK,
                 source_id=report.id,
@@ -238,6 +239,10 @@ def report_task(
         Namespace.objects.within(principal.project_id).select_for_update(no_key=True, of=("self",)).get(id=namespace.id)
         tasks = Task.objects.within(principal.project_id).filter(namespace=namespace, task_id=report.id)
         task = tasks.first() or Task(project_id=principal.project_id, namespace=namespace, task_id=report.id)
+        rank = SOURCE_RANK[SourceClass.INFERENCE]
+        said = [(namespace.id, text, rank) for text in (report.title, report.summary) if text]
+        if find_forgotten_texts(principal.project_id, said):
+            raise BlockedByErasure(index=0)
         made = task._state.adding
         if not made and report.updated_at < task.updated_at:
             return Reported(task, made=False, impasse=False)

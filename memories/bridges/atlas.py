@@ -117,6 +117,7 @@ def build_draft(values: dict[str, Any]) -> Draft:
     return Draft(
         **voucher_fields(values),
         content=f"Build {log['id']} of {project}, phase {phase}: {log['summary']} ({log['status']})",
+        parts=[log["summary"]],
         agent_id=log.get("agent"),
         type=FragmentType.EPISODIC,
         source_type=SourceType.ATLAS,

@@ -17,6 +17,8 @@ class Draft:
 
     namespace: str
     content: str
+    # What others said of which a door made the content.
+    parts: Sequence[str] = ()
     agent_id: str | None = None
     type: str | None = None
     category: str = ""

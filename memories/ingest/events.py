@@ -4,7 +4,7 @@ import datetime
 
 from conflicts.authority import SOURCE_RANK
 from conflicts.public import Admission
-from conflicts.search_index import BlockedByErasure
+from conflicts.search_index import BlockedByErasure, find_forgotten_texts
 from memories import access
 from memories.access import NotPermitted, Principal
 from memories.ingest.drafts import Draft
@@ -56,8 +56,11 @@ def _store_one(principal: Principal, prepared: Prepared, place: int, *, now: dat
     changes = _changes(former, draft)
     if not changes:
         return Admission(former, deduplicated=True)
-    if SOURCE_RANK[SourceClass(source_of(principal, draft))] < former.authority:
+    rank = SOURCE_RANK[SourceClass(source_of(principal, draft))]
+    if rank < former.authority:
         raise NotPermitted("what was told before has more authority than this text would have")
+    if find_forgotten_texts(principal.project_id, [(former.namespace_id, text, rank) for text in draft.parts]):
+        return None
     try:
         row = revise(principal, former.id, changes=changes, revision=None, now=now, read=read)
     except BlockedByErasure:  # before anything of it was written

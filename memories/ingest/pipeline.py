@@ -18,7 +18,7 @@ from memories.extraction import NOTHING, Reading, read_text
 from memories.ingest.drafts import Draft
 from memories.ingest.embedding_queue import queue_reading
 from memories.ingest.external_keys import enter
-from memories.ingest.updates import require_may_keep, with_instruction, with_procedure
+from memories.ingest.updates import require_may_keep, sentences_claimed, with_instruction, with_procedure
 from memories.language import Routing, route_kept
 from memories.models import EmbeddingModel, Fragment, Namespace
 from memories.models.enums import FragmentType, SourceClass, SourceType
@@ -73,6 +73,11 @@ def _read(draft: Draft, *, claim: bool = True) -> Reading:
     return read_text(draft.content, draft.extra, speaker=draft.speaker, read_before=draft.read_before, claim=claim)
 
 
+def said_beside(draft: Draft) -> list[str]:
+    """Return what comes with a draft's content and may have been forgotten."""
+    return [*draft.parts, *sentences_claimed(draft.claims)]
+
+
 def store(principal: Principal, prepared: Prepared, *, now: datetime.datetime) -> list[Admission]:
     """Store what was prepared, in order, all or nothing.
 
@@ -100,7 +105,8 @@ def store_each(principal: Principal, prepared: Prepared, *, now: datetime.dateti
             for draft, routing in zip(prepared.drafts, prepared.routings, strict=True)
         ]
         has_erasures = any(state.has_erasures for state in states.values())
-        forgotten = set(find_forgotten_fragments(fragments) if has_erasures else ())
+        said = [said_beside(draft) for draft in prepared.drafts]
+        forgotten = set(find_forgotten_fragments(fragments, said) if has_erasures else ())
         readings = _readings(prepared, fragments, states)
         newcomers = [
             Newcomer(fragment, vector, draft.claims or reading.claims_for(fragment), reading.statements_of(fragment))

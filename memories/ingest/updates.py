@@ -30,6 +30,7 @@ from memories.models.fragment import PROCEDURE, procedure_of, wording_of
 from memories.providers import active_model, embed
 
 ARCHIVED_BY_HAND = "by_hand"
+SENTENCE = 3  # words: a value of fewer says nothing by itself
 
 
 class History(NovaError):
@@ -70,6 +71,11 @@ def require_may_keep(principal: Principal) -> None:
     """Raise NotPermitted: a pin and an anchor keep a memory from upkeep, so a weak writer sets neither."""
     if not (may_protect(SOURCE_RANK[SourceClass(principal.ceiling)]) or Verb.REVIEW in principal.verbs):
         raise NotPermitted("pins and anchors need a ceiling of user_implicit or the verb review")
+
+
+def sentences_claimed(claims: Sequence[ClaimDraft]) -> list[str]:
+    """Return the values that say something by themselves."""
+    return [claim.value for claim in claims if len(claim.value.split()) >= SENTENCE]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,9 +126,9 @@ def revise(
         row.revision += 1
         row.updated_at = now
         if decides:
-            if new_words:
-                refuse_forgotten([row])
             claims = changes.get("claims", claims_of(row))
+            if new_words or "claims" in changes:
+                refuse_forgotten([row], [sentences_claimed(claims)])
             vector = read.vector if read else None
             _decide_anew(principal, row, claims, vector, model=model if new_text else None, now=now)
         else:
