@@ -12,7 +12,6 @@ from rest_framework.views import APIView
 from memories import access, jobs, namespaces
 from memories.access import NotFound
 from memories.erasure import CountDiffers
-from memories.models import Project
 from memories.operations import ACCEPT
 from memories.rest.authentication import principal_of
 from memories.rest.fields import Flag, Id, Strict, Text, Whole, validated
@@ -134,7 +133,7 @@ class ProjectView(APIView):
         values = confirmed(request, name)
 
         def effect(_: None) -> IdempotentAnswer:
-            _check_count(values, namespaces.project_size(Project.objects.get(id=principal.project_id)))
+            _check_count(values, namespaces.count_project(principal).memories)
             options: dict[str, Any] = {"kind": "delete_project", "namespace": None, "options": {"project": name}}
             return IdempotentAnswer(202, OperationAnswer(jobs.start(principal, **options, now=timezone.now())).data)
 

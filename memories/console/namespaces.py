@@ -1,4 +1,4 @@
-"""/namespaces/: the tree of forks; fork, merge after a look at it, delete."""
+"""/namespaces/: the tree of forks; fork, merge after a look at it, delete one, or the project."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,6 +24,7 @@ from memories.console.undo_strip import show_done
 from memories.models import Fragment, Namespace, Operation, RecallCheck
 from memories.models.enums import OperationState, Verb
 from memories.models.namespace import FORM
+from memories.namespaces import count_project
 from memories.operations import ACCEPT
 
 FIRST = 5  # users of a namespace in the tree
@@ -77,6 +78,8 @@ def _page(request: Any, refusal: Refusal | None = None) -> HttpResponse:
         "kept": request.POST,
         "now": timezone.now(),
     }
+    if context["may_act"]:
+        context["holds"] = count_project(request.principal)
     return render(request, "console/namespaces.html", context, status=409 if refusal else 200)
 
 
@@ -126,6 +129,23 @@ def delete(request: Any) -> HttpResponse:
     if request.POST.get("confirm", "").strip() != row.name:
         return _page(request, Refusal("Nothing was deleted", f"Type {row.name} to delete it."))
     made = _start(request, kind="delete", namespace=None, options={"namespace": row.name})
+    return _redirect(made) or _page(request, request.refusal)
+
+
+@require_POST
+@member
+def delete_project(request: Any) -> HttpResponse:
+    """Delete the project with all that it holds, once its name was typed; not when it holds more or less than shown."""
+    principal = request.principal
+    principal.require(Verb.ADMIN)
+    if request.POST.get("confirm", "").strip() != principal.project:
+        return _page(request, Refusal("Nothing was deleted", f"Type {principal.project} to delete the project."))
+    with access.enter(principal, why="delete project"):
+        held = count_project(principal).memories
+        if request.POST.get("expected_count") != str(held):
+            changed = f"The project holds {held} by now, which is not what the page showed. Look again."
+            return _page(request, Refusal("Nothing was deleted", changed))
+        made = _start(request, kind="delete_project", namespace=None, options={"project": principal.project})
     return _redirect(made) or _page(request, request.refusal)
 
 

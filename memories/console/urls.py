@@ -72,6 +72,7 @@ urlpatterns = [
     path("namespaces/", namespaces.namespaces, name="namespaces"),
     path("namespaces/fork/", namespaces.fork, name="fork"),
     path("namespaces/delete/", namespaces.delete, name="delete-namespace"),
+    path("namespaces/project/delete/", namespaces.delete_project, name="delete-project"),
     path("namespaces/users/", users.everybody, name="users"),
     path("namespaces/users/<str:address>/", users.one, name="user"),
     path("namespaces/users/<str:address>/export/", users.export, name="export-user"),

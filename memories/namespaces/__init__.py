@@ -3,6 +3,7 @@
 from memories.namespaces.deletion import (
     check_namespace,
     check_project,
+    count_project,
     delete_namespace,
     delete_project,
     permit_deletion,
@@ -30,6 +31,7 @@ __all__ = [
     "check_project",
     "copied",
     "copy_namespace",
+    "count_project",
     "delete_namespace",
     "delete_project",
     "fork",

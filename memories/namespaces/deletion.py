@@ -1,9 +1,11 @@
 """Deletion of a namespace or a whole project: batch by batch, until nothing is left but events, which hold no text."""
 
+import datetime
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Q
+from django.db.models import Count, Max, Q
 
 from conflicts.authority import refuse_below
 from conflicts.rulings import with_protection
@@ -25,6 +27,16 @@ from memories.namespaces.forks import with_users
 from memories.operations import BadOptions, Options, Progress
 
 BATCH = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectHoldings:
+    """What would go with a project."""
+
+    memories: int
+    users: int
+    backups: int
+    newest_backup: datetime.datetime | None
 
 
 def check_namespace(options: Options) -> None:
@@ -106,6 +118,19 @@ def size(namespace: Namespace) -> int:
 def project_size(project: Project) -> int:
     """Return how many memories would go with the whole project."""
     return int(Fragment.objects.within(project.id).count())
+
+
+def count_project(principal: Principal) -> ProjectHoldings:
+    """Return what would go with the principal's project, whosever it is."""
+    with access.enter(principal.of_everybody(), why="count"):
+        scopes = Namespace.objects.within(principal.project_id).exclude(parent=None)
+        made = Backup.objects.within(principal.project_id).aggregate(n=Count("id"), newest=Max("created_at"))
+        return ProjectHoldings(
+            Fragment.objects.within(principal.project_id).count(),
+            scopes.aggregate(n=Count("user", distinct=True))["n"],
+            made["n"],
+            made["newest"],
+        )
 
 
 def _emptied(principal: Principal, here: Q, progress: Progress, *, stage: str, done: int) -> Iterator[int]:

@@ -1,4 +1,4 @@
-"""/namespaces/: a merge does what its preview showed; a deleted namespace is named by its operation."""
+"""/namespaces/: a merge does what its preview showed; what is deleted, a namespace or the project, was typed."""
 
 import datetime
 import re
@@ -12,7 +12,7 @@ from django.utils import timezone
 from conflicts.public import ClaimDraft
 from memories import access, jobs
 from memories.console import merge_preview
-from memories.models import Fragment, Namespace, Operation
+from memories.models import Fragment, Membership, Namespace, Operation, Project
 from tests.console.test_agents import post, words
 
 HTMX = {"HX-Request": "true", "HX-Target": "live"}
@@ -143,6 +143,60 @@ def test_a_deletion_names_its_namespace(adam, branch, principal):
     page = adam.get(run)
     assert (page.status_code, "Delete acme:side" in words(page)) == (200, True)
     assert "delete acme:side" in words(adam.get("/operations/"))
+
+
+GONE = "/namespaces/project/delete/"
+
+
+def _shown_count(client):
+    return re.findall(r'name="expected_count" value="([^"]+)"', client.get("/namespaces/").text)
+
+
+def test_a_project_goes_once_its_name_was_typed_beside_the_count(adam, branch, store, principal):
+    store("acme:main", "Mia likes herons.", by=principal.of_user("mia"))
+    page = words(adam.get("/namespaces/"))
+    assert "acme goes with everything in it: 4 memories, what is kept of 1 user, 0 backups, keys and members." in page
+    assert "That can’t be undone. No backup was made. Make one" in page
+    run = _run(principal, post(adam, GONE, confirm="acme", expected_count=_shown_count(adam)[0]))
+    assert not Project.objects.filter(name="acme").exists()
+    assert adam.get(run).status_code == 403
+    assert "You belong to no project yet" in words(adam.get(run))
+
+
+def test_a_project_stays_where_the_name_or_the_count_differs(adam, branch, store, count):
+    (shown,) = _shown_count(adam)
+    before = count(Operation)
+    for confirm, expected in (("", shown), ("acm", shown), ("acme:main", shown), ("acme", ""), ("acme", "x")):
+        refused = post(adam, GONE, confirm=confirm, expected_count=expected)
+        assert (refused.status_code, "Nothing was deleted" in words(refused)) == (409, True)
+    store("acme:main", "Stored meanwhile.")
+    refused = post(adam, GONE, confirm="acme", expected_count=shown)
+    assert "The project holds 4 by now, which is not what the page showed." in words(refused)
+    assert 'name="expected_count" value="4"' in refused.text
+    assert count(Operation) == before
+
+
+def test_only_an_admin_deletes_a_project(rita, vera, carl, branch, count):
+    before = count(Operation)
+    for client in (rita, vera):
+        assert "Delete the project" not in client.get("/namespaces/").text
+        assert post(client, GONE, confirm="acme", expected_count="3").status_code == 403
+    assert post(carl, GONE, confirm="acme", expected_count="3").status_code == 409  # their own has another name
+    assert count(Operation) == before
+
+
+def test_a_page_of_a_project_that_is_gone_leads_away(adam, project):
+    Membership.objects.all().delete()
+    told = adam.get("/operations/", headers={**HTMX, "X-NovaMem-Project": "acme"})
+    assert (told.status_code, told["HX-Redirect"]) == (200, "/")
+
+
+def test_the_last_backup_is_named_before_a_project_goes(adam, branch, principal):
+    jobs.run(principal, uuid.UUID(post(adam, "/backups/", policy="full")["Location"].rstrip("/").rpartition("/")[2]))
+    assert (
+        "1 backup, keys and members. That can’t be undone. The last backup was made just now , and goes too"
+        in words(adam.get("/namespaces/"))
+    )
 
 
 @pytest.mark.parametrize("kind", [*jobs.KINDS, jobs.UNDO])

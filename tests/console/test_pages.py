@@ -23,7 +23,7 @@ PAGES = {
     "/consolidation/": 19,
     "/thresholds/": 31,
     "/backups/": 28,
-    "/namespaces/": 20,
+    "/namespaces/": 27,
     "/namespaces/acme:main/merge/": 25,
     "/recall/": 26,
     "/health/": 40,

@@ -147,6 +147,7 @@ def _forms(conflict, proposal, revisions):
         "prove": [{}],
         "fork": [{"source": "acme:main", "target": "twig"}],
         "delete-namespace": [{"name": "acme:main", "confirm": "no"}],
+        "delete-project": [{"confirm": "no", "expected_count": "1"}],
         "erase-user": [{"confirm": "no", "namespace": "acme:main"}],
         "merge": [{"step": "look", "target": "acme:other"}, {"step": "merge", "preview": str(uuid.uuid4())}],
         "add-member": [{"username": "zoe", "role": "viewer"}],

@@ -134,6 +134,13 @@ def test_a_project_goes_with_everything(alice, main, store, fork, principal, pro
     assert keys.ensure_project("acme").id != project.id
 
 
+def test_the_count_of_a_project_is_of_all_its_users(alice, main, store, principal):
+    store(MAIN, "Mia likes herons.", by=principal.of_user("mia"))
+    told = send(alice, "delete", "projects/acme", {"expected_count": 2}, 409)
+    assert told["errors"][0]["message"] == "3"
+    send(alice, "delete", "projects/acme", {"expected_count": 3}, 202)
+
+
 def test_batches_go_on_where_they_were(alice, main, principal, monkeypatch, count):
     from memories.namespaces import deletion
 
