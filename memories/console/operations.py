@@ -1,4 +1,4 @@
-"""/operations/: long jobs, one of them with its progress and report, cancelling, taking back."""
+"""/operations/: long jobs, one of them with its progress and report; starting by hand, cancelling, taking back."""
 
 import datetime
 import re
@@ -13,13 +13,14 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django_htmx.http import HttpResponseClientRefresh
 
 from memories import access, jobs, operations, upkeep
 from memories.access import NotFound, Principal
 from memories.console.auth import member
 from memories.console.errors import Refusal, run_action
+from memories.console.job_form import SAID, JobForm, form_of, read_options, run_address, start_job
 from memories.console.merge_preview import MergeList, report_lists
 from memories.console.pagination import page_of
 from memories.console.plan_steps import StepPage, left_out, page_number, steps_of
@@ -102,12 +103,27 @@ def place_of(principal: Principal, name: str) -> Namespace:
     return found[0]
 
 
-@require_safe
+@require_http_methods(["GET", "HEAD", "POST"])
 @never_cache
 @member
 def everything(request: Any) -> HttpResponse:
-    """Return the operations, of one state or all; those that ended lately (`days`), or all."""
-    state = request.GET.get("state", "")
+    """Return the operations, of one state or all; those that ended lately (`days`), or all. POST starts one."""
+    if request.method != "POST":
+        return _list(request)
+    principal = request.principal
+    principal.require(Verb.ADMIN)
+    form, name = form_of(principal, request.POST), request.POST.get("namespace", "")
+    if form is None:
+        raise Http404
+    place, looks = place_of(principal, name) if name else None, request.POST.get("step") != "run"
+    made, refusal = run_action(lambda: start_job(principal, form, place, dry_run=looks and form.dry_runs))
+    if made is None:
+        return _list(request, refusal)
+    return HttpResponseRedirect(reverse("console:operation", args=[made.id]), status=303)
+
+
+def _list(request: Any, refusal: Refusal | None = None) -> HttpResponse:
+    state, may_act = request.GET.get("state", ""), Verb.ADMIN in request.principal.verbs
     if state and state not in OperationState.values:
         raise Http404
     with access.enter(request.principal, why="console"):
@@ -120,8 +136,20 @@ def everything(request: Any) -> HttpResponse:
         "days": request.GET.get("days", ""),
         "states": OperationState.values,
         "now": timezone.now(),
+        "kinds": SAID if may_act else {},
+        "refusal": refusal,
     }
-    return render(request, "console/operations.html", context)
+    if may_act and (form := form_of(request.principal, request.POST or request.GET)):
+        context |= {"form": form, "curls": _run_curls(request, form)}
+    return render(request, "console/operations.html", context, status=409 if refusal else 200)
+
+
+def _run_curls(request: Any, form: JobForm) -> list[tuple[str, str]]:
+    """Return what the form's buttons do, asked of the API."""
+    base, place = request.build_absolute_uri("/").rstrip("/"), form.place_shown
+    wish = {"kind": form.kind, **({"namespace": place} if place else {}), "options": read_options(form)}
+    looks = [("Preview", action_curl(base, "/api/v1/operations", wish | {"dry_run": True}))] if form.dry_runs else []
+    return [*looks, ("Run", action_curl(base, "/api/v1/operations", wish))]
 
 
 def _since(rows: QuerySet[Any], query: QueryDict) -> QuerySet[Any]:
@@ -146,7 +174,10 @@ def one(request: Any, operation_id: uuid.UUID) -> HttpResponse:
 
 
 def _page(request: Any, shown: ShownOperation, *, part: str = "", refusal: Refusal | None = None) -> HttpResponse:
-    context = {"shown": shown, "refusal": refusal, "now": timezone.now(), "curls": _curls(request, shown)}
+    context: dict[str, Any] = {"shown": shown, "refusal": refusal, "now": timezone.now()}
+    context |= {"curls": _curls(request, shown)}
+    if Verb.ADMIN in request.principal.verbs:
+        context |= {"run_address": run_address(shown.row)}
     return render(request, f"console/operation.html{part}", context, status=409 if refusal else 200)
 
 

@@ -59,6 +59,24 @@ def namespace_named(name: str, user: str = "") -> tuple[Principal, Namespace]:
     raise CommandError(f"There is no namespace {name!r}.")
 
 
+def requested_namespaces(namespace: str, project: str, user: str = "") -> list[tuple[Principal, Namespace]]:
+    """The namespaces meant, each with who works on it. Raises CommandError when there is none of that name."""
+    if user and not namespace:
+        raise CommandError("A user is one of a namespace: give --namespace too.")
+    namespace = scope_named(namespace, user) if namespace else ""
+    name = namespace.partition(":")[0] or project
+    projects = Project.objects.filter(name=name) if name else Project.objects.order_by("name")
+    found = []
+    for row in projects:
+        principal = access.system_principal(row)
+        with access.enter(principal, why="look"):
+            rows = Namespace.objects.within(row.id).order_by("name")
+            found += [(principal, place) for place in (rows.named([namespace]) if namespace else rows)]
+    if (namespace or project) and not found:
+        raise CommandError(f"There is no {'namespace' if namespace else 'project'} {namespace or project!r}.")
+    return found
+
+
 def run_with_progress(principal: Principal, operation: Operation, name: str) -> Operation:
     """Runs it here, with a progress bar; the operation at its end."""
     with Progress(console=Console(stderr=True)) as bar:

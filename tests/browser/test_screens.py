@@ -163,6 +163,7 @@ def test_every_other_page(at_memories, page, stage, quarrel, work):
         "/api/docs/",
         "/api/docs/fragments/",
         "/operations/",
+        "/operations/?run=compact",
         f"/operations/{made.id}/",
     ):
         assert page.goto(stage.url + path).status == 200, path

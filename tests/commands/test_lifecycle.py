@@ -1,4 +1,4 @@
-"""`manage.py stats`, `tier`, `compact`, `evict` and `archive`."""
+"""`manage.py stats`, `tier`, `compact`, `evict`, `archive` and `evolve`."""
 
 import datetime
 import json
@@ -83,6 +83,15 @@ def test_archive_works(old, run_json, principal, count):
     assert (count(Fragment), count(Tombstone)) == (0, 2)
 
 
+def test_evolve_works(old, run_json, store, capsys):
+    store("acme:side", "An otter nests.")
+    found = {report["namespace"]: report for report in run_json("evolve", "--project", "acme")}
+    assert found.keys() == {"acme:main", "acme:side"}
+    assert {(one["state"], one["ended_early"]) for one in found.values()} == {("succeeded", "no_sidecar")}
+    call_command("evolve", "--namespace", "acme:side")
+    assert "acme:side" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -94,6 +103,8 @@ def test_archive_works(old, run_json, principal, count):
         ["evict", "--tier", "lukewarm"],
         ["tier", "--namespace", "acme:nowhere"],
         ["archive", "--project", "nowhere"],
+        ["evolve", "--project", "nowhere"],
+        ["evolve", "--namespace", "acme:nowhere"],
         ["stats", "--project", "nowhere"],
     ],
 )

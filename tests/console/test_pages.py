@@ -29,6 +29,7 @@ PAGES = {
     "/health/": 40,
     "/tombstones/": 16,
     "/operations/": 15,
+    "/operations/?run=compact": 22,
     "/audit/": 28,
     "/agents/": 17,
     "/connect/": 16,

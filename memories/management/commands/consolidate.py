@@ -10,7 +10,7 @@ from django_typer.management import TyperCommand
 from rich.table import Table
 from typer import Option
 
-from memories import access, jobs, upkeep
+from memories import jobs, upkeep
 from memories.access import NotFound, Principal
 from memories.management.operation_commands import (
     AcceptLoss,
@@ -19,10 +19,10 @@ from memories.management.operation_commands import (
     format_table,
     operation_json,
     owner_of,
+    requested_namespaces,
     run_with_progress,
-    scope_named,
 )
-from memories.models import Namespace, Operation, Project
+from memories.models import Namespace, Operation
 from memories.models.enums import OperationState
 from memories.operations import ACCEPT, BadOptions
 
@@ -84,24 +84,6 @@ class Command(TyperCommand):
         except (NotFound, jobs.NotUndoable, upkeep.consolidation.CannotRollBack) as error:
             raise CommandError(str(error)) from error
         return run_with_progress(principal, operation, "undo")
-
-
-def requested_namespaces(namespace: str, project: str, user: str = "") -> list[tuple[Principal, Namespace]]:
-    """The namespaces meant, each with who works on it. Raises CommandError when there is none of that name."""
-    if user and not namespace:
-        raise CommandError("A user is one of a namespace: give --namespace too.")
-    namespace = scope_named(namespace, user) if namespace else ""
-    name = namespace.partition(":")[0] or project
-    projects = Project.objects.filter(name=name) if name else Project.objects.order_by("name")
-    found = []
-    for row in projects:
-        principal = access.system_principal(row)
-        with access.enter(principal, why="consolidate"):
-            rows = Namespace.objects.within(row.id).order_by("name")
-            found += [(principal, place) for place in (rows.named([namespace]) if namespace else rows)]
-    if (namespace or project) and not found:
-        raise CommandError(f"There is no {'namespace' if namespace else 'project'} {namespace or project!r}.")
-    return found
 
 
 def table(ended: list[Operation]) -> Table:
