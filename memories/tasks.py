@@ -24,7 +24,16 @@ from memories import (
     usage_counters,
     workload,
 )
-from memories.access import Principal, enter, logins, rate_limits, retry_on_contention, sessions, system_principal
+from memories.access import (
+    Principal,
+    enter,
+    logins,
+    password_resets,
+    rate_limits,
+    retry_on_contention,
+    sessions,
+    system_principal,
+)
 from memories.models import EmbeddingModel, Heartbeat, Project, RepeatedRequest
 from memories.providers import live_models
 from memories.workload import Work
@@ -60,6 +69,12 @@ def run_operation(project_id: str, operation_id: str) -> None:
     project = Project.objects.filter(id=project_id).first()
     if project:
         jobs.run(system_principal(project), uuid.UUID(operation_id))
+
+
+@shared_task
+def send_reset_link(email: str, host: str, is_secure: bool) -> None:
+    """Sends who has this address a link to a new password."""
+    password_resets.send_link(email, host, is_secure=is_secure)
 
 
 @shared_task

@@ -197,6 +197,12 @@ class Settings(BaseSettings):
     TASK_DAYS: Annotated[int, "operations.task_days", LONG] = 90
     USAGE_DAYS: Annotated[int, "operations.usage_days", LONG] = 400
     LLM_CALL_DAYS: Annotated[int, "sidecar.call_days"] = 90
+    EMAIL_HOST: Annotated[str, "mail.host"] = ""
+    EMAIL_PORT: Annotated[int, "mail.port", _within(1, 65_535)] = 587
+    EMAIL_HOST_USER: Annotated[str, "mail.user"] = ""
+    EMAIL_HOST_PASSWORD: Annotated[str, "mail.password"] = ""
+    EMAIL_USE_TLS: Annotated[Flag, "mail.use_tls"] = True
+    DEFAULT_FROM_EMAIL: Annotated[str, "mail.sender"] = "novamem@localhost"
     LOGIN_DAYS: Annotated[int, "server.login_days", _within(30, 36_500)] = 400
     # Three disputes of an inference reach a trust of .35; less can't be reached.
     DISPUTE_THRESHOLD: Annotated[float, "trust.dispute_threshold", SHARE] = 0.4

@@ -65,9 +65,9 @@ def add(project: Project, username: str, *, role: str, by: Principal) -> Added:
     return Added(username, role, made, password)
 
 
-def make(username: str, password: str, *, known: Any = None) -> Any:
+def make(username: str, password: str, *, known: Any = None, email: str = "") -> Any:
     """Return a new person, who may log in; somebody known gets a new password. Raise BadMember."""
-    user: Any = known or get_user_model()(username=username, is_staff=True)
+    user: Any = known or get_user_model()(username=username, email=email, is_staff=True)
     try:
         user.clean_fields(exclude=["password"])
         validate_password(password, user)
@@ -80,6 +80,16 @@ def make(username: str, password: str, *, known: Any = None) -> Any:
         users = get_user_model()._default_manager.using(owner_alias() if user.is_superuser else "default")
         users.filter(pk=user.pk).update(password=user.password)
     return user
+
+
+def set_email(user: Any, email: str) -> None:
+    """Set where somebody gets mail; empty for nowhere. Raise BadMember."""
+    user.email = email
+    try:
+        user.clean_fields(exclude=["password"])
+    except ValidationError as error:
+        raise BadMember(" ".join(error.messages)) from error
+    get_user_model()._default_manager.using(owner_alias()).filter(pk=user.pk).update(email=email)
 
 
 def close(username: str, *, closed: bool) -> bool:

@@ -22,13 +22,14 @@ from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_http_methods
 from django_htmx.http import HttpResponseClientRedirect
 
-from memories.access import logins
+from memories.access import logins, password_resets
 from memories.console import flash
 from memories.models.enums import LoginOutcome
 
 PENDING, PATIENCE = "entering", 300  # seconds between the password and the code
 GUARDED = ("console", "admin")
-FREE = ("console:login", "console:logout", "console:code", "console:factor", "admin:login", "admin:logout")
+RESETS = ("console:reset", "console:reset-sent", "console:reset-confirm", "console:reset-done")
+FREE = {"console:login", "console:logout", "console:code", "console:factor", "admin:login", "admin:logout", *RESETS}
 
 
 class PasswordForm(AuthenticationForm):
@@ -40,9 +41,9 @@ class PasswordForm(AuthenticationForm):
         name = self.cleaned_data.get("username")
         if name and self.cleaned_data.get("password"):
             try:
-                self.tried = logins.begin(name, _address(self.request), now=timezone.now())
+                self.tried = logins.begin(name, remote_address(self.request), now=timezone.now())
             except logins.Locked as error:
-                self.locked = _locked(error)
+                self.locked = locked_text(error)
                 raise forms.ValidationError(self.locked, code="locked") from error
         return super().clean()
 
@@ -53,6 +54,10 @@ class LogIn(LoginView):
     template_name = "console/login.html"
     authentication_form = PasswordForm
     redirect_authenticated_user = True
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        """Say whether a password can be had by mail."""
+        return super().get_context_data(**kwargs) | {"has_mail": password_resets.has_mail()}
 
     def form_valid(self, form: Any) -> HttpResponse:
         """In, or on to the code."""
@@ -65,11 +70,13 @@ class LogIn(LoginView):
         return _to("code", self.get_success_url())
 
 
-def _address(request: HttpRequest) -> str:
+def remote_address(request: HttpRequest) -> str:
+    """Return where a request comes from."""
     return str(request.META.get("REMOTE_ADDR", ""))
 
 
-def _locked(error: logins.Locked) -> str:
+def locked_text(error: logins.Locked) -> str:
+    """Return what somebody reads who tried too often."""
     unit = "minute" if error.minutes == 1 else "minutes"
     return f"Too many tries failed. Wait {error.minutes} {unit}, then try again."
 
@@ -114,9 +121,9 @@ def ask_code(request: Any) -> HttpResponse:
 def _checked(request: Any, user: Any) -> tuple[int, str]:
     """Return the try that led in, or 0 and why it did not; `request.proof` is then what the code proved."""
     try:
-        tried = logins.begin(user.get_username(), _address(request), now=timezone.now())
+        tried = logins.begin(user.get_username(), remote_address(request), now=timezone.now())
     except logins.Locked as error:
-        return 0, _locked(error)
+        return 0, locked_text(error)
     request.proof = logins.check_code(user, request.POST.get("code", ""))
     return (tried.id, "") if request.proof else (0, "This code is not valid. Each works once.")
 
@@ -127,7 +134,7 @@ def _enter(request: Any, user: Any, kept: dict[str, Any]) -> str:
         login(request, user, backend=kept["backend"])
         request.session.pop(PENDING, None)
     if request.proof.name == logins.RECOVERY:
-        logins.note(user, LoginOutcome.RECOVERED, address=_address(request), now=timezone.now())
+        logins.note(user, LoginOutcome.RECOVERED, address=remote_address(request), now=timezone.now())
     # What the session keeps is that a factor was shown; a recovery code stands for the app.
     django_otp.login(request, logins.factor_of(user))
     return there
@@ -172,14 +179,14 @@ def _confirm(request: Any) -> HttpResponse | str:
     if logins.factor_of(request.user):
         return "You have a second factor already."
     try:
-        tried = logins.begin(request.user.get_username(), _address(request), now=timezone.now())
+        tried = logins.begin(request.user.get_username(), remote_address(request), now=timezone.now())
     except logins.Locked as error:
-        return _locked(error)
+        return locked_text(error)
     codes = logins.confirm_factor(request.user, request.POST.get("code", ""))
     if not codes:
         return "This is not the code that the app shows now. Is its clock right?"
     logins.succeed(tried.id)
-    logins.note(request.user, LoginOutcome.FACTOR_ADDED, address=_address(request), now=timezone.now())
+    logins.note(request.user, LoginOutcome.FACTOR_ADDED, address=remote_address(request), now=timezone.now())
     django_otp.login(request, logins.factor_of(request.user))
     return _show_codes(request, codes)
 
@@ -199,7 +206,7 @@ def _remove(request: Any) -> HttpResponse | str:
         return wrong
     logins.succeed(tried)
     logins.remove_factor(request.user)
-    logins.note(request.user, LoginOutcome.FACTOR_REMOVED, address=_address(request), now=timezone.now())
+    logins.note(request.user, LoginOutcome.FACTOR_REMOVED, address=remote_address(request), now=timezone.now())
     return HttpResponseRedirect(reverse("console:factor"), status=303)
 
 
@@ -213,14 +220,18 @@ def _show_codes(request: Any, codes: list[str]) -> HttpResponse:
 ACTS = {"confirm": _confirm, "renew": _renew, "remove": _remove}
 
 
-class OwnPasswordForm(AdminPasswordChangeForm):
-    """A new password of one's own; of an account the pages may write no other column."""
+class NarrowPassword:
+    """A form's password is kept; of an account the pages may write no other column."""
 
     def set_password_and_save(self, user: Any, password_field_name: str = "", commit: bool = True) -> Any:  # Django's
         """Keep the password."""
-        user.set_password(self.cleaned_data[password_field_name])
+        user.set_password(self.cleaned_data[password_field_name])  # type: ignore[attr-defined]  # of Django's forms
         user.save(update_fields=["password"])
         return user
+
+
+class OwnPasswordForm(NarrowPassword, AdminPasswordChangeForm):
+    """A new password of one's own."""
 
 
 class Administration(AdminSite):

@@ -45,7 +45,7 @@ class SourceClass(TextChoices):
 
 
 class LoginOutcome(TextChoices):
-    """How a try to log in ended, or what became of somebody's second factor."""
+    """How a try to log in ended, or what became of somebody's second factor or password."""
 
     FAILURE = "failure"
     SUCCESS = "success"
@@ -53,6 +53,7 @@ class LoginOutcome(TextChoices):
     FACTOR_ADDED = "factor_added"
     FACTOR_REMOVED = "factor_removed"
     RECOVERED = "recovered"
+    PASSWORD_RESET = "password_reset"
 
 
 class Status(TextChoices):

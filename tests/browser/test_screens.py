@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 from django.contrib.auth import get_user_model
+from django.contrib.auth.tokens import default_token_generator
 from django.utils import timezone
+from django.utils.encoding import force_bytes
+from django.utils.http import urlsafe_base64_encode
 
 from conflicts.public import ClaimDraft
 from memories import access, ingest, jobs
@@ -51,6 +54,22 @@ def test_login(page, stage):
     page.get_by_label("Username").fill("nobody")
     page.get_by_label("Password").fill("wrong")
     page.get_by_role("button", name="Log in").click()
+    page.get_by_role("alert").wait_for()
+    assert_fine(page)
+
+
+def test_password_reset(page, stage, settings):
+    settings.EMAIL_HOST = "mail.example.org"
+    user = get_user_model()._default_manager.get(username=stage.username)
+    link = f"{urlsafe_base64_encode(force_bytes(user.pk))}/{default_token_generator.make_token(user)}"
+    page.goto(f"{stage.url}/login/")
+    assert_fine(page)
+    for path in ("", "sent/", "done/", "MQ/used/", f"{link}/"):
+        page.goto(f"{stage.url}/login/reset/{path}")
+        assert_fine(page)
+    page.get_by_label("New password").fill("short")
+    page.get_by_label("Once more").fill("short")
+    page.get_by_role("button", name="Change it").click()
     page.get_by_role("alert").wait_for()
     assert_fine(page)
 

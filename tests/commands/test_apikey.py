@@ -155,6 +155,26 @@ def test_a_closed_account_is_out_of_every_session(committed, monkeypatch):
     take_away(user.pk)
 
 
+def test_a_member_has_an_address_that_can_be_changed(committed, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.StringIO("a-long-enough-secret\n"))
+    add = ("member", "add", "--project", committed.name, "--username", "mara", "--role", "viewer")
+    with pytest.raises(CommandError, match="valid email"):
+        run(*add, "--email", "mara", "--password-stdin")
+    monkeypatch.setattr("sys.stdin", io.StringIO("a-long-enough-secret\n"))
+    run(*add, "--email", "mara@example.org", "--password-stdin")
+    user = authenticate(username="mara", password="a-long-enough-secret")
+    assert user.email == "mara@example.org"
+    run(*add, "--email", "m@example.org")
+    user.refresh_from_db()
+    assert user.email == "m@example.org"
+    with pytest.raises(CommandError, match="valid email"):
+        run("member", "email", "--username", "mara", "--to", "m@")
+    assert "gets no mail" in run("member", "email", "--username", "mara")
+    user.refresh_from_db()
+    assert user.email == ""
+    take_away(user.pk)
+
+
 def test_a_superuser_gets_a_password_as_the_owner(committed, superuser_of, monkeypatch, settings):
     root = superuser_of("root")
     give = ("member", "add", "--project", committed.name, "--username", "root", "--role", "admin", "--password-stdin")

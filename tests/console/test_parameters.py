@@ -33,6 +33,10 @@ ASKED = {
     "login": "next",
     "code": "next",
     "factor": "next",
+    "reset": "",
+    "reset-sent": "",
+    "reset-done": "",
+    "reset-confirm": "",
     "memories": "q namespace user type status tier tag source key day trust relevance why weights w_relevance tab "
     "cursor",
     "memory": "q namespace user tab cursor",
@@ -70,8 +74,9 @@ FOUND = {"project"} | {name for names in ASKED.values() for name in names.split(
 
 
 @pytest.fixture
-def world(adam, challenge, contradict, principal, store):
+def world(adam, challenge, contradict, principal, store, settings):
     """One of everything that an address can name; what each form sends when all is well."""
+    settings.EMAIL_HOST = "mail.example.org"
     proposal = contradict(*(store("acme:main", text) for text in ("The gate is open.", "The gate is not open.")))
     row = store("acme:main", "An otter was seen.", conversation_id="talk", sequence=1)
     conflict = challenge()
@@ -114,6 +119,8 @@ def _forms(conflict, proposal, revisions):
         "hide-undo": [{}],
         "login": [{"username": "adam", "password": "x", "next": "/"}],
         "code": [{"code": "123456", "next": "/"}],
+        "reset": [{"email": "adam@example.org"}],
+        "reset-confirm": [{"new_password1": "another long one", "new_password2": "another long one"}],
         "factor": [{"action": action, "code": "123456"} for action in ("confirm", "renew", "remove")],
         "save-view": [{"query": "q=otter", "name": "otters"}],
         "delete-view": [{}],
@@ -200,6 +207,7 @@ def _forms(conflict, proposal, revisions):
 # What stands in addresses beside the ids.
 WORDS = {"kind": "verify", "subject": "lisbon", "predicate": "budget", "name": "acme:main", "how": "rotate"}
 WORDS |= {"page": "backups", "user_id": 1, "address": address_of("mia")}
+WORDS |= {"uidb64": "MQ", "token": "set-password"}
 
 
 def address(name, which):

@@ -1,4 +1,4 @@
-"""`manage.py member add|close|reset-factor|logins`."""
+"""`manage.py member add|email|close|reset-factor|logins`."""
 
 import getpass
 import json
@@ -32,6 +32,7 @@ class Command(TyperCommand):
         project: Annotated[str, Option(help="The project's name; made when it is missing.")],
         username: Annotated[str, Option(help="The person's name for logging in.")],
         role: Annotated[str, Option(help="viewer, reviewer or admin.")],
+        email: Annotated[str, Option(help="Where a link to a new password is sent, if mail is set up.")] = "",
         password_stdin: Annotated[
             bool, Option("--password-stdin", help="Read the password from standard input.")
         ] = False,
@@ -42,19 +43,34 @@ class Command(TyperCommand):
             raise CommandError(f"Unknown role {role!r}; use one of {', '.join(Role.values)}.")
         user = get_user_model()._default_manager.filter(username=username).first()
         made = user is None
-        if user is None or password_stdin:
-            password = sys.stdin.readline().rstrip("\n") if password_stdin else getpass.getpass()
-            try:
+        try:
+            if user is not None and email:
+                members.set_email(user, email)
+            if user is None or password_stdin:
+                password = sys.stdin.readline().rstrip("\n") if password_stdin else getpass.getpass()
                 with transaction.atomic():
-                    user = members.make(username, password, known=user)
+                    user = members.make(username, password, known=user, email=email)
                     keys.ensure_project(project)
-            except (members.BadMember, keys.BadGrant) as error:
-                raise CommandError(str(error)) from error
+        except (members.BadMember, keys.BadGrant) as error:
+            raise CommandError(str(error)) from error
         members.enrol(keys.ensure_project(project), user, role=role)
         if as_json:
             self.stdout.write(json.dumps({"username": username, "project": project, "role": role, "created": made}))
         else:
             self.stdout.write(f"{username} is {role} of {project}.")
+
+    @command(name="email")
+    def set_email(
+        self,
+        username: Annotated[str, Option(help="The person's name for logging in.")],
+        to: Annotated[str, Option(help="The address; empty takes it away.")] = "",
+    ) -> None:
+        """Sets where a person gets a link to a new password. Needs DATABASE_OWNER_URL."""
+        try:
+            members.set_email(self._person(username), to)
+        except members.BadMember as error:
+            raise CommandError(str(error)) from error
+        self.stdout.write(f"{username} gets mail at {to}." if to else f"{username} gets no mail.")
 
     @command()
     def close(
