@@ -53,7 +53,7 @@ def member(view: View) -> View:
             return _to_login(request)
         request.projects = _projects(request)
         if request.htmx and request.headers.get(HEADER, "") not in ("", *request.projects):  # deleted meanwhile, say
-            return HttpResponseClientRedirect(settings.LOGIN_REDIRECT_URL)
+            return HttpResponseClientRedirect(reverse("console:dashboard"))
         if not request.projects:
             return render(request, "console/no_project.html", status=403)
         if _is_nameless(request):
