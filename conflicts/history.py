@@ -45,6 +45,8 @@ class BeliefQuery:
     status: str | None = Status.ACTIVE
     as_of: datetime.datetime | None = None
     known_at: datetime.datetime | None = None
+    # For a user: also what the namespace itself believes, which holds for all of them.
+    with_root: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +116,7 @@ def claims(principal: Principal, question: BeliefQuery, *, now: datetime.datetim
     with access.enter(principal, why="claims"):
         if known_at:
             _refuse_let_go(principal, known_at)
-        names = _names(principal, question.namespace)
+        names = _names(principal, question.namespace, with_root=question.with_root)
         rows: QuerySet[Any] = _fragments(principal, names)
         key = _key(names, question)
         events = _last_events(principal, question.session_id, known_at) if known_at else _said_now(principal, question)
@@ -145,8 +147,9 @@ def _refuse_let_go(principal: Principal, known_at: datetime.datetime) -> None:
         raise HistoryLetGo(f"history begins on {horizon.sealed_at:%Y-%m-%d}: ask for a later known_at")
 
 
-def _names(principal: Principal, namespace: str | None) -> dict[uuid.UUID, Naming]:
-    found = access.requested_scopes(principal, namespace)
+def _names(principal: Principal, namespace: str | None, *, with_root: bool) -> dict[uuid.UUID, Naming]:
+    scopes = access.believed_scopes if with_root else access.requested_scopes
+    found = scopes(principal, namespace)
     return naming(principal.project_id, [row.id for row in found])
 
 
@@ -333,7 +336,7 @@ def timeline(
     To be read inside `access.enter` and shown by `load_lives`. Raise NotFound for a namespace that is not covered.
     """
     with access.enter(principal, why="claims"):
-        names = _names(principal, namespace)
+        names = _names(principal, namespace, with_root=True)
     key = _key(names, BeliefQuery(subject=subject, predicate=predicate))
     ever = _ever_on(principal, key, claim="fragment", now="fragment")
     rows: QuerySet[Any] = _fragments(principal, names).filter(id__in=ever)

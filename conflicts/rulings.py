@@ -19,7 +19,7 @@ from conflicts.keys import Naming, naming
 from conflicts.models import PendingConflict, Ruling
 from memories import access
 from memories.access import NotPermitted, Principal
-from memories.models import Claim, Fragment, Owner
+from memories.models import Claim, Fragment, Namespace, Owner
 from memories.models.sql import fetch
 
 
@@ -351,21 +351,30 @@ def rulings(
 ) -> Any:
     """Return the rulings in force that the principal may read, narrowed down; keys in any spelling. Raise NotFound."""
     rows = Ruling.objects.within(principal.project_id).in_force()
-    found = narrowed(rows, principal, namespace=namespace, subject=subject, predicate=predicate)
+    about = {"namespace": namespace, "subject": subject, "predicate": predicate}
+    found = narrowed(rows, principal, **about, places=access.believed_scopes(principal, namespace))
     return found.select_related("namespace").annotate(created_at=F("decided_at"))
 
 
 def narrowed(
-    rows: Any, principal: Principal, *, namespace: str | None, subject: str | None, predicate: str | None
+    rows: Any,
+    principal: Principal,
+    *,
+    namespace: str | None,
+    subject: str | None,
+    predicate: str | None,
+    places: Sequence[Namespace] | None = None,
 ) -> Any:
-    """Return those that the request looks at, of a subject and a predicate, in any spelling. Raise NotFound.
+    """Return those that the request looks at, or of these places, of a subject and a predicate, in any spelling.
 
-    Each namespace has rules, hence names, of its own.
+    Each namespace has rules, hence names, of its own. Raise NotFound.
     """
-    rows = rows.filter(namespace__in=access.readable_scopes(principal, [namespace] if namespace else None))
+    within = access.readable_scopes(principal, [namespace] if namespace else None) if places is None else places
+    rows = rows.filter(namespace__in=within)
     if subject is None and predicate is None:
         return rows
-    names = naming(principal.project_id, [place.id for place in access.requested_scopes(principal, namespace)])
+    scopes = access.requested_scopes(principal, namespace) if places is None else places
+    names = naming(principal.project_id, [place.id for place in scopes])
     if subject is not None:
         rows = rows.filter(subject_digest__in={name.subject(subject) for name in names.values()})
     if predicate is not None:

@@ -14,6 +14,7 @@ from memories.access.principals import (
 )
 from memories.access.scopes import (
     all_readable,
+    believed_scopes,
     find,
     readable,
     readable_scopes,
@@ -39,6 +40,7 @@ __all__ = [
     "all_readable",
     "attribute_to",
     "attributed_transaction",
+    "believed_scopes",
     "requested_scopes",
     "connect",
     "enter",

@@ -62,6 +62,15 @@ def requested_scopes(principal: Principal, name: str | None) -> list[Namespace]:
     return list(readable_scopes(principal, None if name is None else [name]).order_by("name"))
 
 
+def believed_scopes(principal: Principal, name: str | None) -> list[Namespace]:
+    """As `requested_scopes`; beside a user's scope with the namespace itself, whose beliefs hold for all its users."""
+    found = requested_scopes(principal, name)
+    if name is None or principal.user is None:
+        return found
+    root, _ = parts_of(principal.scope(name))
+    return [*found, *Namespace.objects.within(principal.project_id).named([root])]
+
+
 def _scopes(principal: Principal, *, every: bool) -> NamespaceQuerySet:
     rows = Namespace.objects.within(principal.project_id)
     roots = [row for row in rows.roots() if principal.covers_reading(row.name)]

@@ -80,7 +80,7 @@ class ClaimsView(APIView):
         """
         query = validated(ClaimsQuery, request.query_params.dict())
         limit, cursor, status = query.pop("limit"), query.pop("cursor", None), query.pop("status")
-        question = BeliefQuery(**query, status=None if status == "all" else status)
+        question = BeliefQuery(**query, status=None if status == "all" else status, with_root=True)
         principal = principal_of(request)
         with access.enter(principal, why="claims"):
             rows = claims(principal, question, now=timezone.now())
