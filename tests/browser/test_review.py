@@ -7,7 +7,7 @@ from django.contrib.auth import get_user_model
 from django.utils import timezone
 from playwright.sync_api import expect
 
-from conflicts.models import PendingConflict
+from conflicts.models import PendingConflict, Ruling
 from conflicts.public import ClaimDraft
 from conflicts.resolution import Settlement, resolve
 from memories import access, ingest
@@ -238,6 +238,17 @@ def test_g_and_a_letter_moves(at_memories, stage, quarrels):
     page.keyboard.press("g")
     page.keyboard.press("t")
     expect(page).to_have_url(re.compile("/tombstones/$"))
+
+
+@pytest.mark.parametrize("browser_context_args", [{}, {"java_script_enabled": False}], indirect=True)
+def test_what_is_held_can_be_kept(at_memories, stage, quarrels):
+    quarrels(1)
+    page = at_memories("/review/")
+    page.get_by_role("article", name="Held belief").get_by_role("button", name="Keep this one").click()
+    expect(page.get_by_text("Kept what stood")).to_be_visible()
+    with access.enter(system_principal(stage.project), why="test"):
+        (ruling,) = Ruling.objects.all()
+    assert (len(ruling.chosen), len(ruling.ruled_out)) == (1, 1)
 
 
 @pytest.mark.parametrize("browser_context_args", [{"java_script_enabled": False}], indirect=True)
