@@ -204,13 +204,16 @@ def _beside(row: Ruling) -> list[Ruling]:
 
 
 ON_TEXTS = """
-    SELECT t.id, r.id
-    FROM unnest(%(ids)s::uuid[], %(places)s::uuid[], %(ranks)s::int[], %(texts)s::text[])
-        AS t (id, place, rank, content)
+    WITH said AS MATERIALIZED (
+        SELECT t.id, t.place, t.rank, nova_fingerprints(%(project)s, t.content) AS prints
+        FROM unnest(%(ids)s::uuid[], %(places)s::uuid[], %(ranks)s::int[], %(texts)s::text[])
+            AS t (id, place, rank, content)
+    )
+    SELECT t.id, r.id FROM said t
     JOIN conflicts_ruling r ON r.project_id = %(project)s AND r.namespace_id = t.place AND r.replaced_by_id IS NULL
         AND r.session_id = '' AND r.authority >= t.rank
     JOIN memories_fragment f ON f.project_id = %(project)s AND f.id = ANY (r.ruled_out_fragments) AND f.id <> t.id
-        AND f.fingerprint = ANY (nova_fingerprints(%(project)s, t.content))
+        AND f.fingerprint = ANY (t.prints)
     ORDER BY r.authority, r.decided_at, r.id"""
 
 
