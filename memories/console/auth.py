@@ -17,6 +17,7 @@ from memories.models import Membership
 
 # What says which project a page was made for: a form's field, and a header of requests in the background.
 FORM, HEADER = "in_project", "X-NovaMem-Project"
+FOLLOWED = ("console:operation", "console:operations")  # the job that deletes a project is one
 View = Callable[..., HttpResponse]
 
 
@@ -52,7 +53,7 @@ def member(view: View) -> View:
         if not request.user.is_authenticated:
             return _to_login(request)
         request.projects = _projects(request)
-        if request.htmx and request.headers.get(HEADER, "") not in ("", *request.projects):  # deleted meanwhile, say
+        if _follows_what_is_gone(request):
             return HttpResponseClientRedirect(reverse("console:dashboard"))
         if not request.projects:
             return render(request, "console/no_project.html", status=403)
@@ -63,6 +64,12 @@ def member(view: View) -> View:
         return opened(request, _chosen(request), *args, **kwargs)
 
     return guarded
+
+
+def _follows_what_is_gone(request: MemberRequest) -> bool:
+    """Return whether a page that asks again by itself, of a job, is of a project that is none of the person's now."""
+    follows = request.resolver_match is not None and request.resolver_match.view_name in FOLLOWED
+    return follows and request.headers.get(HEADER, "") not in ("", *request.projects)
 
 
 def _is_nameless(request: MemberRequest) -> bool:
