@@ -4,6 +4,7 @@ import re
 import runpy
 
 import pytest
+import structlog
 from django.test import Client, RequestFactory
 from django.urls import get_script_prefix, reverse, set_script_prefix
 from django.views.defaults import server_error
@@ -31,7 +32,9 @@ class ClientBelow(Client):
 def prefixed(settings, monkeypatch):
     """The settings as URL_PREFIX decides them."""
     monkeypatch.setenv("URL_PREFIX", PREFIX)
+    logs = structlog.get_config()
     decided = runpy.run_path(str(settings.ROOT / "novamem" / "settings.py"))
+    structlog.configure(**logs)  # loggers that were made hold on to their list of processors
     for name in ("FORCE_SCRIPT_NAME", "SESSION_COOKIE_PATH", "CSRF_COOKIE_PATH", "MESSAGE_STORAGE", "STATIC_URL"):
         setattr(settings, name, decided[name])
     before = get_script_prefix()
