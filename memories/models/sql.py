@@ -34,11 +34,8 @@ def batches(statement: str, values: Values, *, size: int) -> Iterator[list[tuple
             yield list(rows)
 
 
-LOOKS = 5
-
-
 def horizon() -> int:
     """Transactions below this id are over: nothing of them can still appear in this database."""
-    # One of another database that ends while it is looked for holds that look back; where many end, several looks.
-    looks = [fetch("SELECT nova_horizon()::text", []) for _ in range(LOOKS)]
+    # One of another database that ends while it is looked for holds that look back, and not the next.
+    looks = [fetch("SELECT nova_horizon()::text", []) for _ in range(2)]
     return max(int(found) for ((found,),) in looks)
