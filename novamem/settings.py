@@ -256,7 +256,6 @@ REST_FRAMEWORK = {
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "EXCEPTION_HANDLER": "memories.rest.problem_details.handler",
     "UNAUTHENTICATED_USER": None,
-    "URL_FORMAT_OVERRIDE": None,  # `format` is a parameter of ours
     "DATETIME_FORMAT": "iso-8601",
 }
 

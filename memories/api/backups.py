@@ -1,6 +1,7 @@
 """/api/v1/backups and /api/v1/restores: signed bundles of what is remembered; proving them, bringing them back."""
 
 import uuid
+from collections.abc import Iterable
 from typing import Any
 
 from django.http import FileResponse
@@ -9,6 +10,7 @@ from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework import serializers
+from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -209,8 +211,23 @@ class BackupView(Admin):
         return Response(status=204)
 
 
+class OwnFormat(BaseContentNegotiation):
+    """`format` is the view's own parameter and names no renderer."""
+
+    def select_parser(self, request: Request, parsers: Iterable[Any]) -> Any:
+        """Return the first."""
+        return next(iter(parsers))
+
+    def select_renderer(self, request: Request, renderers: Iterable[Any], format_suffix: str | None = None) -> Any:
+        """Return the first, and what it makes."""
+        first = next(iter(renderers))
+        return first, first.media_type
+
+
 class DownloadView(Admin):
     """The file."""
+
+    content_negotiation_class = OwnFormat
 
     @extend_schema(
         operation_id="backups_download",

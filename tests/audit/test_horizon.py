@@ -64,6 +64,6 @@ def test_one_of_another_database_does_not(service, begin, finish):
 
 
 def test_one_that_ends_while_it_is_looked_for_holds_nothing_back(monkeypatch):
-    looks = iter(["7", "9", *["8"] * (sql.LOOKS - 2)])
-    monkeypatch.setattr(sql, "fetch", lambda *_: [(next(looks),)])
+    looks = iter([[("7",)], [("9",)]])
+    monkeypatch.setattr(sql, "fetch", lambda *_: next(looks))
     assert horizon() == 9
