@@ -37,23 +37,8 @@ class WithoutTraceback(logging.Filter):
 
 def logging_config(*, level: str, style: str) -> dict[str, Any]:
     """Return a `logging.config.dictConfig` dict. Also sets structlog up, since both must agree on the processors."""
-    shared: list[Any] = [
-        structlog.contextvars.merge_contextvars,
-        _name_span,
-        structlog.stdlib.add_log_level,
-        structlog.stdlib.add_logger_name,
-        structlog.processors.TimeStamper(fmt="iso", utc=True),
-        structlog.processors.ExceptionRenderer(traceback_of),
-    ]
     structlog.configure(
-        processors=[
-            structlog.stdlib.filter_by_level,
-            *shared,
-            structlog.processors.StackInfoRenderer(),
-            structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
-        ],
-        logger_factory=structlog.stdlib.LoggerFactory(),
-        cache_logger_on_first_use=True,
+        processors=PROCESSORS, logger_factory=structlog.stdlib.LoggerFactory(), cache_logger_on_first_use=True
     )
     # A rich traceback would show local variables: keys, texts.
     console = structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
@@ -65,7 +50,7 @@ def logging_config(*, level: str, style: str) -> dict[str, Any]:
             "line": {
                 "()": structlog.stdlib.ProcessorFormatter,
                 "processors": [structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer],
-                "foreign_pre_chain": shared,
+                "foreign_pre_chain": SHARED,
             }
         },
         "filters": {"refusals": {"()": WithoutTraceback}},
@@ -101,6 +86,23 @@ def traceback_of(exc_info: ExcInfo) -> str:
 
 def _is_of_database(error: BaseException) -> bool:
     return isinstance(error, Error) or type(error).__module__.startswith("psycopg")
+
+
+SHARED: list[Any] = [
+    structlog.contextvars.merge_contextvars,
+    _name_span,
+    structlog.stdlib.add_log_level,
+    structlog.stdlib.add_logger_name,
+    structlog.processors.TimeStamper(fmt="iso", utc=True),
+    structlog.processors.ExceptionRenderer(traceback_of),
+]
+# One list for good: loggers that are in use hold on to it.
+PROCESSORS = [
+    structlog.stdlib.filter_by_level,
+    *SHARED,
+    structlog.processors.StackInfoRenderer(),
+    structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+]
 
 
 def route_of(path: str) -> str:

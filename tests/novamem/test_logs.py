@@ -34,6 +34,15 @@ def test_a_traceback_shows_no_variables(style):
     assert "nova_secret" not in told
 
 
+def test_a_logger_in_use_follows_a_new_configuration():
+    log = structlog.get_logger("novamem.test")
+    log.info("before")
+    logging_config(level="INFO", style="json")
+    with capture_logs() as found:
+        log.info("after")
+    assert [line["event"] for line in found] == ["after"]
+
+
 def test_an_error_of_the_database_is_told_without_the_row(committed):
     """Postgres quotes it in the second line."""
     name = "".join(("peni", "cillin"))
