@@ -80,3 +80,8 @@ class Keep(TextChoices):
     PAIR = "pair"
     PERIOD = "period"
     PREDICATE = "predicate"
+
+
+# Why a decision archived a memory: it was rejected, a person typed another one in its place, the like was rejected.
+REJECTED, EDITED, PRECEDENT_REJECTED = "rejected", "edited", "precedent_rejected"
+DECIDED_AGAINST = (REJECTED, EDITED, PRECEDENT_REJECTED)

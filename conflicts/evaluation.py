@@ -10,10 +10,10 @@ from django.db import connection
 
 from conflicts.claim_drafts import ClaimDraft, Statement
 from conflicts.claims import assertion_from, claim_of, free_assertion
-from conflicts.enums import ConflictKind, Policy
+from conflicts.enums import PRECEDENT_REJECTED, ConflictKind, Policy
 from conflicts.free_text import agrees, standing_of
 from conflicts.gate import Assertion, why_not_replaced
-from conflicts.key_state import RULED_OUT, KeyState, Verdict, is_ruled_by_another
+from conflicts.key_state import KeyState, Verdict, is_ruled_by_another
 from conflicts.keys import Naming, naming
 from conflicts.locks import Place, lock_keys, lock_namespaces
 from conflicts.models import PendingConflict, Ruling
@@ -259,7 +259,7 @@ class Evaluation:
         status = combined_status([verdict.status for verdict in case.verdicts])
         why = next((verdict.why for verdict in case.verdicts if verdict.why), "")
         if case.ruling_id:
-            status, why = Status.ARCHIVED, RULED_OUT
+            status, why = Status.ARCHIVED, PRECEDENT_REJECTED
         elif status == Status.ACTIVE:
             status, why = self._read(case, by_a_person=by_a_person)
         self._enter(case, status, by_a_person=by_a_person, returning=returning)
@@ -295,7 +295,7 @@ class Evaluation:
         case.contradictions = list(self._contradictions(case))
         case.ruling_id = None if by_a_person else next(self._bars(case), None)
         if case.ruling_id:
-            return Status.ARCHIVED, RULED_OUT
+            return Status.ARCHIVED, PRECEDENT_REJECTED
         if not case.contradictions or self._only_rulings_oppose(case):
             case.retracted = tuple(self._retracted(case))
             return Status.ACTIVE, ""

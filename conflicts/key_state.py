@@ -5,7 +5,7 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from conflicts.enums import ConflictReason, Policy
+from conflicts.enums import PRECEDENT_REJECTED, ConflictReason, Policy
 from conflicts.gate import (
     Assertion,
     Binding,
@@ -20,7 +20,6 @@ from memories.models.enums import Status
 
 # Values of one owner that wait on a key: each is looked at whenever something changes there, and read by a person.
 MOST_WAITING = 100
-RULED_OUT = "precedent_rejected"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +65,7 @@ class KeyState:
             assert decision.twin is not None
             return Verdict(newcomer, Status.ACTIVE, twin=decision.twin.id)
         if not by_a_person and (bar := self.bar(newcomer)):
-            return Verdict(newcomer, Status.ARCHIVED, why=RULED_OUT, ruling_id=bar.ruling_id)
+            return Verdict(newcomer, Status.ARCHIVED, why=PRECEDENT_REJECTED, ruling_id=bar.ruling_id)
         if not beside and (waiting := self._waiting_twin(newcomer)):
             return Verdict(newcomer, Status.QUARANTINED, twin=waiting)
         if decision.outcome == GateOutcome.LOST:

@@ -213,7 +213,6 @@ def prepare_report(report: TaskReport) -> Prepared | None:
             Draft(
                 namespace=report.namespace,
                 content=text[:CONTENT_LIMIT].strip(),
-                parts=list(filter(None, (report.title, report.summary))),
                 type=FragmentType.EPISODIC,
                 source_type=SourceType.TASK,
                 source_id=report.id,

@@ -206,6 +206,12 @@ class NamespaceChange(Strict):
     archive_policy = serializers.ChoiceField(ArchivePolicy.choices, required=False)
     language = Text(required=False, validators=[language_known])
 
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Refuse what changes nothing."""
+        if len(attrs) == 1:
+            raise serializers.ValidationError("Give an archive_policy, a language or both.")
+        return attrs
+
 
 class NamespaceAnswer(serializers.Serializer[Any]):
     """A namespace."""
@@ -269,9 +275,11 @@ class NamespacesView(APIView):
         is a text search configuration of Postgres; another one starts an operation that builds the keywords anew.
         """
         principal = principal_of(request)
-        found, is_other = namespaces.change_namespace(principal, **validated(NamespaceChange, request.data))
-        answer = {**NamespaceAnswer(found).data, "operation": None}
-        if is_other:
-            wanted: dict[str, Any] = {"kind": "rebuild", "namespace": found, "options": {"target": "keywords"}}
-            answer["operation"] = str(jobs.start(principal, **wanted, now=timezone.now()).id)
+        values = validated(NamespaceChange, request.data)
+        with access.enter(principal, why="set namespace"):
+            found, is_other = namespaces.change_namespace(principal, **values)
+            answer = {**NamespaceAnswer(found).data, "operation": None}
+            if is_other:
+                wanted: dict[str, Any] = {"kind": "rebuild", "namespace": found, "options": {"target": "keywords"}}
+                answer["operation"] = str(jobs.start(principal, **wanted, now=timezone.now()).id)
         return Response(answer)

@@ -223,9 +223,11 @@ ACTS = {"confirm": _confirm, "renew": _renew, "remove": _remove}
 class NarrowPassword:
     """A form's password is kept; of an account the pages may write no other column."""
 
+    cleaned_data: dict[str, Any]
+
     def set_password_and_save(self, user: Any, password_field_name: str = "", commit: bool = True) -> Any:  # Django's
         """Keep the password."""
-        user.set_password(self.cleaned_data[password_field_name])  # type: ignore[attr-defined]  # of Django's forms
+        user.set_password(self.cleaned_data[password_field_name])
         user.save(update_fields=["password"])
         return user
 

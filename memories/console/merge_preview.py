@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from conflicts.enums import PRECEDENT_REJECTED
 from memories.access import Principal
 from memories.console.reports import MERGED, MERGES
 from memories.models import Fragment
@@ -19,7 +20,7 @@ SAME_SOURCE = {
 REASONS = SAME_SOURCE | {
     "repeats": "says the same",
     "evicted": "left memory here before",
-    "precedent_rejected": "a person rejected the like",
+    PRECEDENT_REJECTED: "a person rejected the like",
     "too_many_waiting": "its owner has a hundred values waiting on this key",
 }
 SAYS = MERGES | {"kept": "Same source: one stays", "skipped": "Left out"}

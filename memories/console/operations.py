@@ -146,7 +146,7 @@ def _list(request: Any, refusal: Refusal | None = None) -> HttpResponse:
 
 def _run_curls(request: Any, form: JobForm) -> list[tuple[str, str]]:
     """Return what the form's buttons do, asked of the API."""
-    base, place = request.build_absolute_uri("/").rstrip("/"), form.place_shown
+    base, place = server_url(request), form.place_shown
     wish = {"kind": form.kind, **({"namespace": place} if place else {}), "options": read_options(form)}
     looks = [("Preview", action_curl(base, "/api/v1/operations", wish | {"dry_run": True}))] if form.dry_runs else []
     return [*looks, ("Run", action_curl(base, "/api/v1/operations", wish))]

@@ -1,10 +1,8 @@
 """Recognisers: models of the operator's own that read the names in texts. Without one the built-in rules read them."""
 
 import re
-import threading
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Literal, NamedTuple, Protocol
 
 from django.conf import settings
@@ -17,6 +15,7 @@ AT_ONCE = 32  # texts
 LONGEST = 512  # tokens of a piece, and of it those that it shares with the next
 SHARED = 64
 LONGEST_NAME = 100  # characters; beyond it is no name
+SURE = 0.9  # what the built-in rules give a name that is on a list
 Label = Literal["person", "organization", "location", "misc"]
 # As CoNLL, OntoNotes and what was made of them call these.
 LABELS: dict[str, Label] = {
@@ -100,9 +99,6 @@ class SpacyPipeline:
         return spacy.load(self._source)
 
 
-SURE = 0.9  # what the built-in rules give a name that is on a list
-
-
 def _names(found: Iterable[tuple[str, str, float]]) -> Iterator[Name]:
     """Return those that are names, with their label as we call it."""
     for text, label, confidence in found:
@@ -111,51 +107,35 @@ def _names(found: Iterable[tuple[str, str, float]]) -> Iterator[Name]:
             yield Name(text, LABELS.get(label, "misc"), round(min(1.0, max(0.0, float(confidence))), 4))
 
 
-def _recognition_guard() -> ModelGuard:
-    return ModelGuard("recognition_failed", failure=RecognitionFailed)
-
-
-def _recognition_thread() -> ModelThread:
-    return ModelThread("recogniser", failure=RecognitionFailed)
-
-
-@dataclass(frozen=True)
 class BoundRecogniser:
     """The recogniser that the settings name, loaded when first asked. Threads may share it."""
 
-    source: str
-    timeout: float
-    _guard: ModelGuard = field(default_factory=_recognition_guard, compare=False, repr=False)
-    _thread: ModelThread = field(default_factory=_recognition_thread, compare=False, repr=False)
+    def __init__(self, source: str, *, timeout: float) -> None:
+        self._source, self._timeout = source, timeout
+        self._guard = ModelGuard("recognition_failed", failure=RecognitionFailed)
+        self._thread = ModelThread("recogniser", failure=RecognitionFailed)
 
     @cached_property
     def _recogniser(self) -> Recogniser:
-        if self.source.startswith(SPACY):
-            return SpacyPipeline(self.source.removeprefix(SPACY))
-        return TokenClassifier(self.source)
+        if self._source.startswith(SPACY):
+            return SpacyPipeline(self._source.removeprefix(SPACY))
+        return TokenClassifier(self._source)
 
     def names(self, texts: Sequence[str]) -> list[list[Name]]:
         """Return the names in each text, in their order. Raise RecognitionFailed, InsideTransaction."""
         found = list[list[Name]]()
         with self._guard.asking(texts=len(texts)):
             for start in range(0, len(texts), AT_ONCE):
-                found += self._thread.run(self.timeout, self._read, texts[start : start + AT_ONCE])
+                found += self._thread.run(self._timeout, self._read, texts[start : start + AT_ONCE])
         return found
 
     def _read(self, texts: Sequence[str]) -> list[list[Name]]:
         return self._recogniser.names(texts)
 
 
-_lock = threading.Lock()
-_made: list[BoundRecogniser] = []
+_bound = lru_cache(maxsize=1)(BoundRecogniser)
 
 
 def current_recogniser() -> BoundRecogniser | None:
     """Return the recogniser that the settings name, with what it learned of failures, or None."""
-    if not settings.ENTITY_MODEL:
-        return None
-    wanted = BoundRecogniser(source=settings.ENTITY_MODEL, timeout=settings.ENTITY_TIMEOUT)
-    with _lock:
-        if not _made or _made[0] != wanted:
-            _made[:] = [wanted]
-        return _made[0]
+    return _bound(settings.ENTITY_MODEL, timeout=settings.ENTITY_TIMEOUT) if settings.ENTITY_MODEL else None

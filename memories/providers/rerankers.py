@@ -1,11 +1,9 @@
 """Rerankers: how well each text answers a question, read together with it. Without one the search ranks by itself."""
 
 import math
-import threading
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Protocol
 
 from django.conf import settings
@@ -108,27 +106,20 @@ class CrossEncoderReranker:
             return CrossEncoder(self._source, device="cpu", local_files_only=True, activation_fn=sigmoid)
 
 
-def _reranking_guard() -> ModelGuard:
-    return ModelGuard("reranking_failed", failure=RerankingFailed)
-
-
-@dataclass(frozen=True)
 class BoundReranker:
     """The reranker that the settings name, behind its circuit. Threads may share it."""
 
-    source: str
-    model: str
-    key: str = field(repr=False)
-    timeout: float
-    _guard: ModelGuard = field(default_factory=_reranking_guard, compare=False, repr=False)
+    def __init__(self, source: str, *, model: str, key: str, timeout: float) -> None:
+        self._source, self._model, self._key, self._timeout = source, model, key, timeout
+        self._guard = ModelGuard("reranking_failed", failure=RerankingFailed)
 
     @cached_property
     def _reranker(self) -> Reranker:
-        if self.source == "fake":
+        if self._source == "fake":
             return FakeReranker()
-        if self.source.startswith(("http://", "https://")):
-            return EndpointReranker(self.source, model=self.model, key=self.key, timeout=self.timeout)
-        return CrossEncoderReranker(self.source, timeout=self.timeout)
+        if self._source.startswith(("http://", "https://")):
+            return EndpointReranker(self._source, model=self._model, key=self._key, timeout=self._timeout)
+        return CrossEncoderReranker(self._source, timeout=self._timeout)
 
     def scores(self, query: str, texts: Sequence[str]) -> list[float]:
         """See Reranker. Raise InsideTransaction, too."""
@@ -145,21 +136,16 @@ def valid_scores(scores: Any, *, count: int) -> list[float]:
     return [float(score) for score in scores]
 
 
-_lock = threading.Lock()
-_made: list[BoundReranker] = []
+_bound = lru_cache(maxsize=1)(BoundReranker)
 
 
 def current_reranker() -> BoundReranker | None:
     """Return the reranker that the settings name, with its circuit, or None."""
     if not settings.RERANKER:
         return None
-    wanted = BoundReranker(
-        source=settings.RERANKER,
+    return _bound(
+        settings.RERANKER,
         model=settings.RERANKER_MODEL,
         key=settings.RERANKER_API_KEY,
         timeout=settings.RERANKER_TIMEOUT,
     )
-    with _lock:
-        if not _made or _made[0] != wanted:
-            _made[:] = [wanted]
-        return _made[0]

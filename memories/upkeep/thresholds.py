@@ -15,10 +15,11 @@ from memories.models.enums import Verb
 from memories.models.scoring import COLD, FADED
 from memories.operations import BadOptions
 
-MOST_DAYS, MOST_MEMORIES = 36_500, 10**12
 # None of them is below the one before.
 AGES = ("summary_days", "keywords_days", "hash_days")
 RISING = (("archive_below", "cold_below"), AGES, ("eviction_target", "eviction_start"))
+# The largest of those that are whole; the others are shares.
+WHOLE = {**dict.fromkeys(("warm_days", *AGES), 36_500), "capacity": 10**12}
 
 
 class BadThreshold(NovaError):
@@ -76,12 +77,12 @@ def parse_thresholds(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _number(name: str, text: str) -> float | int:
-    most = MOST_DAYS if name.endswith("_days") else MOST_MEMORIES if name == "capacity" else 0
+    most = WHOLE.get(name)
+    low, high = (1, most) if most else (0, 1)
     try:
         value = int(text) if most else float(text)
     except ValueError as error:
         raise BadThreshold(f"{name} has to be a {'whole ' if most else ''}number.") from error
-    low, high = (1, most) if most else (0, 1)
     if not low <= value <= high:
         raise BadThreshold(f"{name} has to be from {low} to {high}.")
     return value

@@ -7,6 +7,7 @@ import pytest
 from memories import access, jobs
 from memories.models import Namespace
 from memories.models.sql import fetch
+from memories.operations import BadOptions
 
 URL = "/api/v1/namespaces"
 
@@ -58,6 +59,24 @@ def test_a_language_that_there_is_not_is_named(alice):
         answer = send(URL, {"name": "acme:main", "language": "klingon"}, format="json")
         assert (answer.status_code, "german" in str(answer.json())) == (400, True)
     assert Namespace.objects.count() == 0
+
+
+def test_a_change_of_nothing_is_refused(alice):
+    alice.client.post(URL, {"name": "acme:main"}, format="json")
+    answer = alice.client.patch(URL, {"name": "acme:main"}, format="json")
+    assert (answer.status_code, "archive_policy" in str(answer.json())) == (400, True)
+
+
+def test_no_language_is_set_whose_keywords_cannot_be_built(alice, monkeypatch):
+    made = alice.client.post(URL, {"name": "acme:main"}, format="json").json()
+
+    def refuse(*_, **__):
+        raise BadOptions("options", "no")
+
+    monkeypatch.setattr(jobs, "start", refuse)
+    assert alice.client.patch(URL, {"name": "acme:main", "language": "german"}, format="json").status_code == 400
+    assert alice.client.get(URL).json()["results"] == [made]
+    assert made["language"] != "german"
 
 
 def test_only_an_admin_changes_it(bob, alice):

@@ -5,6 +5,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from conflicts.public import ClaimDraft
+from tests.conflicts.rulings.conftest import decide, get, only
 
 AROUND = ("SAVEPOINT", "RELEASE", "SET LOCAL", "BEGIN", "COMMIT")
 ASKED = {"namespace": "acme:main", "query": "Where do herons nest?"}
@@ -81,6 +82,24 @@ def test_a_store_takes_one_more_where_texts_were_forgotten(alice, statements, st
     alice.client.delete(f"/api/v1/fragments/{store('acme:main', 'A pike was seen.').id}")
     body = {"namespace": "acme:main", "content": "Otters swim by the weir."}
     assert len(statements("fragments", body)) == 6
+
+
+@pytest.mark.parametrize("decision", ["", "reject"])
+def test_a_store_takes_one_more_where_something_was_ruled_out(statements, store, agent_of, project, decision):
+    store("acme:main", "The user's budget is $750.", source="document", claim=ClaimDraft("user", "budget", "$750"))
+    store("acme:main", "The user's budget is $13.", claim=ClaimDraft("user", "budget", "$13"))
+    carol = agent_of(project, owner="carol", verbs=["read", "review"], ceiling="user_explicit")
+    if decision:
+        decide(carol, only(get(carol, "conflicts")["results"])["id"], decision)
+    body = {"namespace": "acme:main", "content": "Otters swim by the weir."}
+    assert len(statements("fragments", body)) == (7 if decision else 6)
+
+
+@pytest.mark.usefixtures("talk")
+def test_a_context_takes_four_more_with_tasks(statements, alice):
+    task = {"namespace": "acme:main", "id": "t1", "title": "Count herons", "status": "active"}
+    assert alice.client.post("/api/v1/tasks", task, format="json").status_code in (200, 201)
+    assert len(statements("context", {**ASKED, "include_tasks": 5})) == 10
 
 
 def test_a_refused_key_costs_one_and_no_token(alice, agent_of, project, anonymous):

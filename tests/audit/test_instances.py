@@ -1,6 +1,7 @@
 """One instance keeps a project's chain: a machine with another key leaves it alone, until it adopts it."""
 
 import datetime
+import json
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -82,6 +83,17 @@ def test_what_is_tampered_with_before_an_adopted_chain_is_still_found(
     seal()
     tamper("UPDATE memories_fragmentevent SET authority = 6 WHERE pgh_id = %(event)s", {"event": event})
     assert audit.verify(service).finding.kind == "horizon_changed"
+
+
+def test_commands_answer_in_json(service, sealed, keep, elsewhere, capsys):
+    keep("The river rises.")
+    call_command("audit", "seal", "--project", service.project, "--json")
+    ((project, events, witnessed),) = [each.values() for each in json.loads(capsys.readouterr().out)]
+    assert (project, events > 0, witnessed) == (service.project, True, 0)
+    elsewhere()
+    for last in (4, None):
+        call_command("audit", "adopt", "--project", service.project, "--json")
+        assert json.loads(capsys.readouterr().out) == {"project": service.project, "behind": last}
 
 
 def test_the_own_chain_is_not_adopted(service, sealed, capsys):

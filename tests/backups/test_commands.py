@@ -38,7 +38,7 @@ def test_by_id(store):
     with pytest.raises(CommandError):
         call_command("backup", "delete", which)
     output_of("backup", "protect", which, "--off")
-    output_of("backup", "delete", which)
+    assert json.loads(output_of("backup", "delete", which, "--json")) == {"id": which, "deleted": True}
     assert json.loads(output_of("backup", "list", "--json")) == []
 
 

@@ -147,7 +147,8 @@ def test_a_closed_account_is_out_of_every_session(committed, monkeypatch):
     browser = Client()
     browser.force_login(user)
     assert browser.get("/memories/").status_code == 200
-    run("member", "close", "--username", "mara")
+    closed = json.loads(run("member", "close", "--username", "mara", "--json"))
+    assert closed == {"username": "mara", "closed": True}
     assert browser.get("/memories/").status_code == 302
     assert authenticate(username="mara", password="a-long-enough-secret") is None
     run("member", "close", "--username", "mara", "--reopen")
@@ -169,6 +170,8 @@ def test_a_member_has_an_address_that_can_be_changed(committed, monkeypatch):
     assert user.email == "m@example.org"
     with pytest.raises(CommandError, match="valid email"):
         run("member", "email", "--username", "mara", "--to", "m@")
+    told = json.loads(run("member", "email", "--username", "mara", "--to", "mara@example.org", "--json"))
+    assert told == {"username": "mara", "email": "mara@example.org"}
     assert "gets no mail" in run("member", "email", "--username", "mara")
     user.refresh_from_db()
     assert user.email == ""

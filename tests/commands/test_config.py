@@ -33,7 +33,9 @@ def test_each_value_has_its_origin(run, tmp_path):
 
 
 ASKED = """
+from conflicts.votes import is_disputed
 from memories.ingest import chunking
+from memories.models import Fragment
 from memories.models import scoring
 from memories.upkeep.consolidation.options import parse_options
 from memories.upkeep.lifecycle import compaction, eviction
@@ -45,6 +47,7 @@ print([weight, "0.7 * greatest(abs" in scoring.WEIGHT_SQL])
 print([run.dedup_threshold, run.corroborate_threshold, run.compress_age_days, run.prune_age_days])
 own = Thresholds()
 print([*compaction.DAYS.values(), own.warm_days, own.eviction_start, own.eviction_target, eviction.RECENT_HOURS])
+print([is_disputed(Fragment(source="document", disputes=1))])
 print([scoring.PROTECTED, ">= 0.6" in compaction.PRESERVED, scoring.MOST_OF_THE_WEAK, chunking.LIMIT])
 """
 FILE = """
@@ -73,6 +76,8 @@ base = 0.2
 entity = 0.1
 manual = 0.0
 emotion = 0.7
+[trust]
+dispute_threshold = 0.5
 [limits]
 max_content_length = 1500
 """
@@ -91,6 +96,7 @@ def test_what_the_file_says_is_what_scores_and_upkeep_take(web_environment, tmp_
         [pytest.approx(0.3), True],
         [0.97, 0.92, 10, 20],
         [5, 6, 7, 8, 0.85, 0.6, 12],
+        [True],
         [0.6, True, 0.59, 1500],
     ]
 

@@ -43,7 +43,8 @@ def test_import_run_list_export_delete(file, tmp_path, count):
     recall("export", "--project", "acme", "--file", tmp_path / "out.yaml")
     assert (tmp_path / "out.yaml").read_text() == FILE
     (row,) = json.loads(recall("list", "--namespace", "acme:main", "--json"))
-    assert "heron is deleted" in recall("delete", row["id"], "--project", "acme")
+    gone = json.loads(recall("delete", row["id"], "--project", "acme", "--json"))
+    assert gone == {"id": row["id"], "name": "heron", "deleted": True}
     assert count(RecallCheck) == 0
 
 

@@ -1,6 +1,7 @@
 """The brake on logins and the second factor: had, asked for, wanted by the operator, lost."""
 
 import datetime
+import json
 import re
 from concurrent.futures import ThreadPoolExecutor
 
@@ -230,15 +231,18 @@ class TestFactor:
         assert tried(Client(), "rita", PASSWORD)["Location"] == "/"
 
     def test_the_operator_takes_it_away(self, rita, her_codes, capsys):
-        call_command("member", "reset-factor", "--username", "rita")
+        call_command("member", "reset-factor", "--username", "rita", "--json")
         assert logins.factor_of(rita) is None
-        assert "rita" in capsys.readouterr().out
+        assert json.loads(capsys.readouterr().out) == {"username": "rita", "second_factor": False}
         assert LoginEvent.objects.filter(user_id=rita.pk, outcome=LoginOutcome.FACTOR_REMOVED).exists()
 
     def test_the_operator_reads_how_logins_went(self, rita, capsys):
         tried(Client(), "rita")
         call_command("member", "logins", "--username", "rita")
         assert "failure" in capsys.readouterr().out
+        call_command("member", "logins", "--username", "rita", "--json")
+        (failed,) = json.loads(capsys.readouterr().out)
+        assert (failed["outcome"], sorted(failed)) == ("failure", ["address", "at", "outcome"])
 
 
 class TestOldLogins:

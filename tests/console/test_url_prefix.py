@@ -4,7 +4,6 @@ import re
 import runpy
 
 import pytest
-import structlog
 from django.test import Client, RequestFactory
 from django.urls import get_script_prefix, reverse, set_script_prefix
 from django.views.defaults import server_error
@@ -32,9 +31,7 @@ class ClientBelow(Client):
 def prefixed(settings, monkeypatch):
     """The settings as URL_PREFIX decides them."""
     monkeypatch.setenv("URL_PREFIX", PREFIX)
-    logs = structlog.get_config()
     decided = runpy.run_path(str(settings.ROOT / "novamem" / "settings.py"))
-    structlog.configure(**logs)  # loggers that were made hold on to their list of processors
     for name in ("FORCE_SCRIPT_NAME", "SESSION_COOKIE_PATH", "CSRF_COOKIE_PATH", "MESSAGE_STORAGE", "STATIC_URL"):
         setattr(settings, name, decided[name])
     before = get_script_prefix()
@@ -82,6 +79,11 @@ def test_every_form_leads_below_the_prefix(world, ada):
             assert outside(answer, there) == []
             followed = ada.get(f"{PREFIX}/")  # where the strip says what was done
             assert outside(followed, f"{PREFIX}/") == []
+
+
+def test_the_commands_to_copy_ask_below_the_prefix(ada):
+    commands = re.findall(rf"curl[^<]*{HOST}([^ <]+)", ada.get(f"{PREFIX}/operations/?run=compact").text)
+    assert {*commands} == {f"{PREFIX}/api/v1/operations"}
 
 
 def test_only_the_open_page_is_marked(ada):

@@ -56,6 +56,7 @@ from novamem import env
         ("DECAY_PER_DAY", "-1", "0 to 10"),
         ("COLD_BELOW", "1.5", "0 to 1"),
         ("ARCHIVE_BELOW", "0.2", "COLD_BELOW have to rise"),
+        ("DISPUTE_THRESHOLD", "1.5", "0 to 1"),
         ("DEDUP_THRESHOLD", "0.4", "0.5 to 1"),
         ("CORROBORATE_THRESHOLD", "0.99", "DEDUP_THRESHOLD have to rise"),
         ("COMPRESS_AGE_DAYS", "soon", "int"),

@@ -21,8 +21,8 @@ def labels(names):
 
 
 @pytest.fixture(autouse=True)
-def _anew(monkeypatch):
-    monkeypatch.setattr(recognisers, "_made", [])
+def _anew():
+    recognisers._bound.cache_clear()
 
 
 @pytest.fixture(scope="session")

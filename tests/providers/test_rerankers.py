@@ -35,9 +35,9 @@ class RerankHandler(FakeHandler):
 
 
 @pytest.fixture(params=["rerank-1", ""], ids=["cohere", "tei"])
-def server(request, settings, monkeypatch):
+def server(request, settings):
     """The endpoint that the settings name, in both forms."""
-    monkeypatch.setattr(rerankers, "_made", [])
+    rerankers._bound.cache_clear()
     with running(FakeServer(0, RerankHandler)) as served:
         told: Any = served
         told.requests, told.pause, told.status, told.body = [], 0.0, 200, ""

@@ -29,10 +29,11 @@ class Recorder:
 @pytest.fixture
 def reranker(monkeypatch, settings):
     """The one that is bound."""
-    monkeypatch.setattr(rerankers, "_made", [])
+    rerankers._bound.cache_clear()
     settings.RERANKER, recorder = "fake", Recorder()
     monkeypatch.setattr(rerankers, "FakeReranker", lambda: recorder)
-    return recorder
+    yield recorder
+    rerankers._bound.cache_clear()
 
 
 @pytest.fixture

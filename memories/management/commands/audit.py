@@ -15,6 +15,8 @@ from typer import Option
 from memories import access, audit
 from memories.models import Project
 
+Json = Annotated[bool, Option("--json", help="Print JSON.")]
+
 
 class Command(TyperCommand):
     """The audit chain."""
@@ -25,7 +27,7 @@ class Command(TyperCommand):
     def verify(
         self,
         project: Annotated[str, Option(help="Only this project.")] = "",
-        as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
+        as_json: Json = False,
     ) -> None:
         """Names the first event that was changed, removed, slipped in or cut off, and rows that were forged.
 
@@ -44,7 +46,7 @@ class Command(TyperCommand):
     def seal(
         self,
         project: Annotated[str, Option(help="Only this project.")] = "",
-        as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
+        as_json: Json = False,
     ) -> None:
         """Seals new events now instead of at the next minute."""
         told: list[dict[str, Any]] = []
@@ -67,7 +69,7 @@ class Command(TyperCommand):
     def adopt(
         self,
         project: Annotated[str, Option(help="The project.")],
-        as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
+        as_json: Json = False,
     ) -> None:
         """Goes on with the chain of an instance that is gone for good, by this one's key.
 

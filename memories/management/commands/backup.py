@@ -110,7 +110,7 @@ class Command(TyperCommand):
         self.stdout.write(f"{file}: keep it apart from the backups; `restore --key` takes it")
 
     @command()
-    def delete(self, backup_id: Id, as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False) -> None:
+    def delete(self, backup_id: Id, as_json: Json = False) -> None:
         """Deletes it with its file."""
         try:
             backups.delete(owner_of_backup(backup_id), uuid.UUID(backup_id))

@@ -1,12 +1,9 @@
 """`manage.py fork`, which is `namespaces fork`."""
 
-from typing import Annotated
-
 from django.core.management import call_command
 from django_typer.management import TyperCommand
-from typer import Option
 
-from memories.management.commands.namespaces import Name, Target
+from memories.management.commands.namespaces import Json, Name, Target
 
 
 class Command(TyperCommand):
@@ -14,11 +11,6 @@ class Command(TyperCommand):
 
     help = "Copies a namespace into a new one; from then on neither sees what the other writes."
 
-    def handle(
-        self,
-        name: Name,
-        target: Target,
-        as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
-    ) -> None:
+    def handle(self, name: Name, target: Target, as_json: Json = False) -> None:
         """Forks here and now."""
         call_command("namespaces", "fork", name, target, *(["--json"] if as_json else []), stdout=self.stdout)

@@ -16,6 +16,9 @@ from memories.access import keys, logins, members
 from memories.models import LoginEvent
 from memories.models.enums import LoginOutcome, Role
 
+Username = Annotated[str, Option(help="The person's name for logging in.")]
+Json = Annotated[bool, Option("--json", help="Print JSON.")]
+
 
 class Command(TyperCommand):
     """People of a project."""
@@ -30,13 +33,13 @@ class Command(TyperCommand):
     def add(
         self,
         project: Annotated[str, Option(help="The project's name; made when it is missing.")],
-        username: Annotated[str, Option(help="The person's name for logging in.")],
+        username: Username,
         role: Annotated[str, Option(help="viewer, reviewer or admin.")],
         email: Annotated[str, Option(help="Where a link to a new password is sent, if mail is set up.")] = "",
         password_stdin: Annotated[
             bool, Option("--password-stdin", help="Read the password from standard input.")
         ] = False,
-        as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
+        as_json: Json = False,
     ) -> None:
         """Gives a person a role in a project; makes the person when they are new."""
         if role not in Role.values:
@@ -62,22 +65,24 @@ class Command(TyperCommand):
     @command(name="email")
     def set_email(
         self,
-        username: Annotated[str, Option(help="The person's name for logging in.")],
+        username: Username,
         to: Annotated[str, Option(help="The address; empty takes it away.")] = "",
+        as_json: Json = False,
     ) -> None:
         """Sets where a person gets a link to a new password. Needs DATABASE_OWNER_URL."""
         try:
             members.set_email(self._person(username), to)
         except members.BadMember as error:
             raise CommandError(str(error)) from error
-        self.stdout.write(f"{username} gets mail at {to}." if to else f"{username} gets no mail.")
+        told = f"{username} gets mail at {to}." if to else f"{username} gets no mail."
+        self.stdout.write(json.dumps({"username": username, "email": to}) if as_json else told)
 
     @command()
     def close(
         self,
-        username: Annotated[str, Option(help="The person's name for logging in.")],
+        username: Username,
         reopen: Annotated[bool, Option("--reopen", help="Let the person log in again.")] = False,
-        as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
+        as_json: Json = False,
     ) -> None:
         """Ends an account: the person logs in no more, and is out of every session. Needs DATABASE_OWNER_URL."""
         self._person(username)
@@ -89,20 +94,21 @@ class Command(TyperCommand):
         self.stdout.write(json.dumps({"username": username, "closed": not reopen}) if as_json else told)
 
     @command(name="reset-factor")
-    def reset_factor(self, username: Annotated[str, Option(help="The person's name for logging in.")]) -> None:
+    def reset_factor(self, username: Username, as_json: Json = False) -> None:
         """Takes a person's second factor and recovery codes away, when both are lost."""
         user = self._person(username)
         if not logins.remove_factor(user):
             raise CommandError(f"{username} has no second factor.")
         logins.note(user, LoginOutcome.FACTOR_REMOVED, address="", now=timezone.now())
-        self.stdout.write(f"{username} logs in with the password alone.")
+        told = f"{username} logs in with the password alone."
+        self.stdout.write(json.dumps({"username": username, "second_factor": False}) if as_json else told)
 
     @command(name="logins")
     def show_logins(
         self,
-        username: Annotated[str, Option(help="The person's name for logging in.")],
+        username: Username,
         limit: Annotated[int, Option(help="How many, the newest first.")] = 20,
-        as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
+        as_json: Json = False,
     ) -> None:
         """Tells how a person's tries to log in ended; of addresses only whether they are the same."""
         rows = LoginEvent.objects.filter(user_id=self._person(username).pk).order_by("-at", "-id")[:limit]

@@ -6,7 +6,7 @@ from django.core.management import call_command
 from django_typer.management import TyperCommand
 from typer import Option
 
-from memories.management.commands.namespaces import Name, Target
+from memories.management.commands.namespaces import Json, Name, Target
 from memories.management.operation_commands import AcceptLoss
 
 
@@ -21,7 +21,7 @@ class Command(TyperCommand):
         target: Target,
         dry_run: Annotated[bool, Option("--dry-run", help="Only tell what it would do.")] = False,
         accept_recall_loss: AcceptLoss = False,
-        as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
+        as_json: Json = False,
     ) -> None:
         """Merges here and now."""
         given = {"--dry-run": dry_run, "--accept-recall-loss": accept_recall_loss, "--json": as_json}

@@ -103,7 +103,7 @@ class Command(TyperCommand):
         self,
         check: Annotated[str, Argument(help="The id of a check.")],
         project: Annotated[str, Option(help="Whose check it is.")],
-        as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
+        as_json: Json = False,
     ) -> None:
         """Deletes a check."""
         (found,) = projects_named(project)

@@ -4,6 +4,7 @@ import datetime
 from textwrap import shorten
 from xml.sax.saxutils import escape, quoteattr
 
+from conflicts.enums import DECIDED_AGAINST
 from conflicts.free_text import Upheld
 from memories.agent_tasks import RecentTask
 from memories.language.procedures import read_procedure
@@ -86,12 +87,9 @@ DOUBTED = {
 }
 
 
-REJECTED = ("rejected", "edited", "precedent_rejected")  # why somebody's decision archived it
-
-
 def _doubted(fragment: Fragment) -> list[str]:
     """Return that nobody believes it, where it does not stand, or which of its sentences."""
-    if fragment.status == Status.ARCHIVED and fragment.archived_reason not in REJECTED:
+    if fragment.status == Status.ARCHIVED and fragment.archived_reason not in DECIDED_AGAINST:
         return ["archived"]
     if fragment.status != Status.ACTIVE:
         return [DOUBTED.get(fragment.status, fragment.status)]

@@ -13,6 +13,7 @@ from typing import Any
 from django.db import connection
 from django.db.models import Q
 
+from conflicts.enums import PRECEDENT_REJECTED, REJECTED
 from conflicts.free_text import contradicting, words_of
 from conflicts.public import ClaimDraft, Newcomer
 from conflicts.reevaluation import Fate, Reassessment, preview_reevaluation, reevaluate
@@ -30,7 +31,7 @@ BATCH = 1_000
 MOST_CLAIMS = 1_000  # whose words older texts are looked through for
 UNREAD = ("entities", "topics")
 # Opponents that upkeep put away still count: a belief that faded was not refuted.
-ALONE = """
+ALONE = f"""
     SELECT DISTINCT p.newcomer_id FROM conflicts_pendingconflict p
     JOIN memories_fragment n ON n.project_id = p.project_id AND n.id = p.newcomer_id
     LEFT JOIN memories_claim c ON c.project_id = p.project_id AND c.id = p.newcomer_claim
@@ -40,7 +41,7 @@ ALONE = """
         AND p.project_id = %s AND p.namespace_id = %s AND p.resolved_at IS NULL AND p.kind IN ('claim', 'text')
     GROUP BY p.newcomer_id, p.newcomer_claim
     HAVING bool_and(o.id IS NULL OR coalesce(e.status, o.status) = 'superseded' OR e.verdict = 'archived'
-        OR (o.status = 'archived' AND o.archived_reason IN ('by_hand', 'rejected', 'precedent_rejected')))
+        OR (o.status = 'archived' AND o.archived_reason IN ('by_hand', '{REJECTED}', '{PRECEDENT_REJECTED}')))
 """
 # What was read out of a text is believed less than the text itself, which may be stronger than whom it meets.
 HIDDEN = {Fate.REPEATS, Fate.OUTDATED, Fate.LOSES}
