@@ -2,7 +2,6 @@
 
 import asyncio
 import gc
-import multiprocessing
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -20,13 +19,9 @@ from django.conf import settings  # noqa: E402  # the applications have to be re
 from memories import mcp, providers, proxy, readings, usage_counters  # noqa: E402  # likewise
 from novamem.asgi_bridge import Pages  # noqa: E402  # likewise
 from novamem.lifespan import tended  # noqa: E402  # likewise
-from novamem.processes import tie_to  # noqa: E402  # likewise
 from novamem.request_limits import Bounded  # noqa: E402  # likewise
 from novamem.url_prefix import below  # noqa: E402  # likewise
 
-if parent := multiprocessing.parent_process():  # one of several that uvicorn keeps
-    assert parent.pid is not None
-    tie_to(parent.pid)
 readings.forget_dead_processes()
 usage_counters.start_writer(meanwhile=readings.read_pool)
 providers.load_model_in_background()

@@ -4,7 +4,7 @@ import logging.config
 import os
 from importlib import import_module
 
-from celery import Celery
+from celery import Celery, platforms
 from celery.signals import celeryd_after_setup, setup_logging, worker_shutdown
 from django.dispatch import receiver
 from django_structlog.celery.signals import modify_context_before_task_publish
@@ -12,6 +12,7 @@ from django_structlog.celery.steps import DjangoStructLogInitStep
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "novamem.settings")
 
+platforms._setproctitle = None  # worker and scheduler keep the names that they were started by
 app = Celery("novamem")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()

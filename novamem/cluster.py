@@ -292,7 +292,7 @@ def tuning() -> dict[str, str]:
     """Settings of a new cluster, by the machine's memory; people may change them in its postgresql.conf."""
     memory = psutil.virtual_memory().total // MB
     return {
-        "shared_buffers": f"{min(max(memory // 4, 128), 4096)}MB",
+        "shared_buffers": f"{min(max(memory // 4, 128), 1024)}MB",
         "effective_cache_size": f"{max(memory // 2, 256)}MB",
         "maintenance_work_mem": f"{min(max(memory // 16, 64), 1024)}MB",
         "work_mem": "16MB",

@@ -6,12 +6,12 @@ Plain psycopg, no Django, so that it costs little at each start. `prepare` may b
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from importlib.metadata import version
 from typing import Any
 from urllib.parse import quote, urlsplit
 
 import psycopg
 from django.core.exceptions import ImproperlyConfigured
-from pgmq.install import get_embedded_install_sql, get_embedded_sql_version
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
@@ -311,11 +311,13 @@ def _limit(url: str) -> None:
 
 def _install_queue(connection: Connection) -> None:
     """The job queue's tables and functions; made anew when its version changes (the jobs stand in our own rows)."""
-    ours = f"pgmq {get_embedded_sql_version()} for NovaMem"
+    ours = f"pgmq {version('pgmq')} for NovaMem"
     found = _one(connection, "SELECT coalesce(obj_description(oid), '') FROM pg_namespace WHERE nspname = 'pgmq'")
     with connection.transaction():
         if found is None or (found != ours and found.endswith(" for NovaMem")):
             connection.execute("DROP SCHEMA IF EXISTS pgmq CASCADE")
+            from pgmq.install import get_embedded_install_sql  # only here: it brings the whole client
+
             connection.execute(get_embedded_install_sql().encode())
             connection.execute(sql.SQL("COMMENT ON SCHEMA pgmq IS {}").format(ours))
         connection.execute("SELECT pgmq.create(%s)", [QUEUE])

@@ -1,38 +1,41 @@
 """Child processes of the server: kept alive while it lives, and gone when it goes."""
 
-import ctypes
+import multiprocessing
 import os
 import shutil
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from importlib import import_module
+from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
-from novamem import env
+from setproctitle import setproctitle
+
+from novamem.lifetime import tie_to
 from novamem.progress import say
 
 GRACE = 10.0  # seconds between the request to end and the order
 BACKOFF = (1, 2, 5, 10, 30)  # seconds before a restart; from the start again after a minute's good run
 STEADY = 60.0
-PR_SET_PDEATHSIG = 1
-LIBC = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
+LOST = 255  # the exit code of what could not be forked
+FORKING = multiprocessing.get_context("forkserver")
+FORKING.set_forkserver_preload(["novamem.fork_server"])
 
 
 class Child:
-    """One program in a process group of its own, so that Ctrl-C reaches only whoever waits for it; output in a file."""
+    """One program, forked, in a process group of its own: Ctrl-C reaches only whoever waits; output in a file."""
 
     def __init__(
-        self, name: str, command: list[str], *, environment: dict[str, str], logs: Path, most: int = 10 << 20
+        self, name: str, module: str, words: list[str], *, environment: dict[str, str], logs: Path, most: int = 10 << 20
     ) -> None:
         self.name = name
         self.log = logs / f"{name}.log"
         self._most = most  # bytes of the log
-        self._command = command
-        self._environment = environment
-        self._process: subprocess.Popen[bytes] | None = None
+        self._program = (module, words, environment, self.log)
+        self._process: ForkServerProcess | None = None
         self._begun = 0.0
         self._failures = 0
         self._due: float | None = None
@@ -40,24 +43,17 @@ class Child:
     def start(self) -> None:
         """Start the program; its log goes on."""
         self._put_aside()
-        with self.log.open("ab") as output:
-            os.fchmod(output.fileno(), 0o600)
-            self._process = subprocess.Popen(
-                self._command,
-                env=self._environment,
-                cwd=env.ROOT,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                process_group=0,
-                preexec_fn=_die_with_parent(os.getpid()),
-            )
+        self._process = FORKING.Process(target=_run, args=self._program, name=self.name)
+        with suppress(OSError, EOFError):  # the fork server has ended; the next start brings another one
+            self._process.start()
         self._begun, self._due = time.monotonic(), None
 
     @property
     def exit_code(self) -> int | None:
         """How it ended, or None while it runs."""
-        return self._process.poll() if self._process else None
+        if self._process is None:
+            return None
+        return LOST if self._process.pid is None else self._process.exitcode
 
     def tend(self) -> None:
         """Start it again when it has ended: later and later while it keeps failing. A log that is full is put aside."""
@@ -91,9 +87,12 @@ class Child:
 
     def signal(self, number: int) -> None:
         """To the program and all that it started."""
-        if self._process:
+        if self._process is None or self._process.pid is None:
+            return
+        for send in (os.killpg, os.kill):  # just forked it has no group yet
             with suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._process.pid, number)
+                send(self._process.pid, number)
+                return
 
     def _how(self) -> str:
         code = self.exit_code or 0
@@ -112,14 +111,16 @@ def stop(children: Iterable[Child], *, hurried: Callable[[], bool]) -> None:
         child.signal(signal.SIGKILL)
 
 
-def _die_with_parent(parent: int) -> Callable[[], None] | None:
-    """Linux ends the child when its parent is killed, so that nothing is left over. Elsewhere nothing does."""
-    return None if LIBC is None else lambda: tie_to(parent)
+def _run(module: str, words: list[str], environment: dict[str, str], log: Path) -> None:
+    """The forked process: what `python -m module words` would be, by name, too."""
+    from novamem import fork_server
 
-
-def tie_to(parent: int) -> None:
-    """Let Linux end this process when its parent is killed."""
-    if LIBC is not None:
-        LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent:  # it was killed in between
-            os._exit(1)
+    os.setpgid(0, 0)
+    tie_to(fork_server.PID)
+    with log.open("ab") as output:
+        os.fchmod(output.fileno(), 0o600)
+        for stream in (1, 2):
+            os.dup2(output.fileno(), stream)
+    setproctitle(f"python -m {' '.join([module, *words])}")  # before the environment, whose place it takes, grows
+    os.environ.update(environment)
+    sys.exit(import_module(module).main(words))

@@ -141,23 +141,22 @@ def _children(settings: env.Settings, logins: Logins, port: int) -> list[Child]:
     counts = Path(settings.NOVAMEM_DATA_DIR) / "metrics"
     shutil.rmtree(counts, ignore_errors=True)  # of processes that are gone
     counts.mkdir()
-    serving, owning = logins.serving(), logins.environment()
-    commands = {
-        "web": (["novamem.units", "web", "--port", str(port)], serving),
-        "worker": (["novamem.units", "worker"], serving),
-        "scheduler": (["novamem.units", "scheduler"], serving),
-        "indexes": (["django", "indexes", "--every", "60"], owning),
-    }
-    environment = {
-        **os.environ,
-        "DJANGO_SETTINGS_MODULE": "novamem.settings",
-        "PYTHONUNBUFFERED": "1",
-        "PROMETHEUS_MULTIPROC_DIR": str(counts),  # /metrics adds the processes up
-    }
+    os.environ.update(  # the fork server's, and so what its units begin with
+        logins.serving(),
+        DJANGO_SETTINGS_MODULE="novamem.settings",
+        PYTHONUNBUFFERED="1",
+        PROMETHEUS_MULTIPROC_DIR=str(counts),  # /metrics adds the processes up
+    )
     logs, most = Path(settings.NOVAMEM_DATA_DIR) / "logs", settings.LOG_MB << 20
+
+    def child(name: str, module: str, *words: str, **more: str) -> Child:
+        return Child(name, module, list(words), environment=more, logs=logs, most=most)
+
     return [
-        Child(name, [sys.executable, "-m", *words], environment={**environment, **login}, logs=logs, most=most)
-        for name, (words, login) in commands.items()
+        child("web", "novamem.units", "web", "--port", str(port)),
+        child("worker", "novamem.units", "worker"),
+        child("scheduler", "novamem.units", "scheduler"),
+        child("indexes", "novamem.owner_command", "indexes", "--every", "60", **logins.environment()),
     ]
 
 

@@ -38,7 +38,7 @@ def main(words: list[str] | None = None) -> int:
     """Run one unit until a signal. Answers the exit code."""
     given = _parser().parse_args(take_options(["manage.py", *(sys.argv[1:] if words is None else words)])[1:])
     os.umask(0o077)  # what it writes is nobody else's to read
-    os.environ[database.OWNER] = ""  # also what `.env` names
+    _forget_owner()
     _take_signals()
     try:
         settings = env.load()
@@ -59,12 +59,20 @@ def main(words: list[str] | None = None) -> int:
         return 1
 
 
+def _forget_owner() -> None:
+    """Begin anew without the owner's login: what a process began with can be read of it, and of what it forks."""
+    if os.environ.get(database.OWNER):
+        os.environ[database.OWNER] = ""
+        os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
+    os.environ[database.OWNER] = ""  # also what `.env` names
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="script/manage", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     units = parser.add_subparsers(dest="unit", required=True)
-    served = "Serves API, console, /mcp and /v1/; SIGHUP replaces its processes one by one."
+    served = "Serves API, console, /mcp and /v1/; SIGHUP replaces its processes one by one, not the code."
     serving = units.add_parser("web", help="the web server", description=served)
     serving.add_argument("--host", help="the address to listen on (default: HOST)")
     serving.add_argument("--port", type=int, help="the port to listen on (default: PORT)")

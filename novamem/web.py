@@ -1,14 +1,19 @@
 """The web server's processes: uvicorn on one socket that sends answers at once."""
 
 import asyncio
+import multiprocessing
+import os
 import socket
 from typing import Any
 
 import uvicorn
+from setproctitle import setproctitle
+from uvicorn._subprocess import subprocess_started
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
-from uvicorn.supervisors import Multiprocess
+from uvicorn.supervisors import multiprocess
 
-from novamem import env
+from novamem import env, preload
+from novamem.lifetime import tie_to
 from novamem.logs import logging_config
 
 GRACE = 5  # seconds for requests to end
@@ -17,6 +22,7 @@ GRACE = 5  # seconds for requests to end
 PATIENCE = 60
 # Seconds within which the head of a request has to be there, from the connection or its first byte on.
 HEAD = 15.0
+FORKED = multiprocessing.get_context("fork")
 FAILED = 3  # what a process of uvicorn's ends with that could not start
 
 
@@ -55,17 +61,28 @@ class TimedProtocol(HttpToolsProtocol):
             self._late = None
 
 
-class WatchedProcesses(Multiprocess):
-    """Several processes on one socket, of which a dead one is replaced at once.
+class ServingProcess(multiprocess.Process):
+    """One of several processes on a socket: forked, so that it shares what its parent has loaded."""
 
-    While this process holds their end of a pipe too, an answer of one that died meanwhile is waited for to the end.
-    """
+    def __init__(self, config: uvicorn.Config, sockets: list[socket.socket]) -> None:
+        super().__init__(config, sockets)
+        self._parent = os.getpid()
+        given = {"config": config, "target": self.target, "sockets": sockets, "stdin_fileno": None}
+        self.process = FORKED.Process(target=subprocess_started, kwargs=given)  # type: ignore[assignment]  # not spawned
 
-    def keep_subprocess_alive(self) -> None:
-        """Let go of their ends, then look after them."""
-        for process in self.processes:
-            process.child_conn.close()
-        super().keep_subprocess_alive()
+    def start(self) -> None:
+        """Keep one end of the pipe: while both are held, an answer of one that died is waited for to the end."""
+        super().start()
+        self.child_conn.close()
+
+    def target(self, sockets: list[socket.socket] | None = None) -> None:
+        """Serve, for as long as the parent lives."""
+        tie_to(self._parent)
+        setproctitle("novamem: web process")
+        super().target(sockets)
+
+
+multiprocess.Process = ServingProcess  # type: ignore[misc]  # the name by which uvicorn makes them
 
 
 def serve(settings: env.Settings, *, host: str, port: int, processes: int) -> int:
@@ -92,6 +109,7 @@ def serve(settings: env.Settings, *, host: str, port: int, processes: int) -> in
     if processes == 1:
         uvicorn.Server(config).run(sockets=[listening])
         return 0
-    supervisor = WatchedProcesses(config, sockets=[listening])
+    preload.load()
+    supervisor = multiprocess.Multiprocess(config, sockets=[listening])
     supervisor.run()
     return int(any(process.exitcode == FAILED for process in supervisor.processes))

@@ -1,6 +1,6 @@
 """What lies outside: embedding models, a reranker, a recogniser and the language model, with fakes that ship."""
 
-from memories.providers.calibration import calibrate, load_model_in_background
+from memories.providers.calibration import calibrate, load_model, load_model_in_background
 from memories.providers.embedders import Embedder, EmbeddingFailed
 from memories.providers.embeddings import (
     FAMILIES,
@@ -40,5 +40,6 @@ __all__ = [
     "live_models",
     "model_named",
     "readiness_of",
+    "load_model",
     "load_model_in_background",
 ]

@@ -11,6 +11,7 @@ from django.db import DatabaseError, connection
 from memories.models import EmbeddingModel
 from memories.providers.embedders import Embedder, EmbeddingFailed
 from memories.providers.embeddings import embedder_of
+from memories.providers.local import LocalEmbedder
 from memories.providers.selection import active_model
 
 BACKGROUND = Path(__file__).parent / "background"
@@ -49,6 +50,13 @@ def calibrate(model: EmbeddingModel) -> float | None:
     EmbeddingModel.objects.filter(id=model.id).update(floor=floor)
     model.floor = floor
     return floor
+
+
+def load_model() -> None:
+    """Load the active model, if it is one that runs in this process. Raise what its library does, EmbeddingFailed."""
+    embedder = embedder_of(active_model())
+    if isinstance(embedder, LocalEmbedder):
+        embedder.load()
 
 
 def load_model_in_background() -> None:

@@ -39,7 +39,7 @@ class LocalEmbedder(ABC):
 
     def _embed(self, texts: Sequence[str], how: Literal["encode", "encode_queries"]) -> Vectors:
         try:
-            encode = getattr(self._encoder or self._loaded(), how)
+            encode = getattr(self._encoder or self.load(), how)
             vectors = unit_vectors(encode(texts) if texts else [], count=len(texts), dim=self.dim)
         except EmbeddingFailed as error:
             self._error = error
@@ -50,7 +50,8 @@ class LocalEmbedder(ABC):
         self._error = None
         return vectors
 
-    def _loaded(self) -> Encoder:
+    def load(self) -> Encoder:
+        """Return the model, loaded by one thread. Raise EmbeddingFailed, or whatever the model's library does."""
         if not self._lock.acquire(timeout=settings.EMBEDDINGS_TIMEOUT):
             raise EmbeddingFailed(f"{self.name} is still loading")
         try:

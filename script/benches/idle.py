@@ -22,11 +22,12 @@ from novamem.cluster import cluster_of
 
 ROLES = {
     "novamem.units web": "web: parent",
-    "multiprocessing-fork": "web: process",
-    "resource_tracker": "web: parent",
+    "novamem: web process": "web: process",
+    "forkserver": "fork server",
+    "resource_tracker": "fork server",
     "novamem.units worker": "worker",
     "novamem.units scheduler": "scheduler",
-    "django indexes": "index builder",
+    "novamem.owner_command indexes": "index builder",
     "postgres.users.lock": "guard",
     "novamem.server": "supervisor",
 }

@@ -17,6 +17,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from urllib.parse import urlsplit
 
 import psutil
 import pytest
@@ -146,7 +147,8 @@ class Served(AbstractContextManager["Served"]):
     def children(self, name: str = "") -> list[psutil.Process]:
         """Its processes, Postgres' guard included; or those of one name."""
         found = psutil.Process(self.process.pid).children(recursive=True)
-        return [child for child in found if f" {name}" in " ".join(child.cmdline())]
+        alive = [child for child in found if child.status() != psutil.STATUS_ZOMBIE]
+        return [child for child in alive if f" {name}" in " ".join(child.cmdline())]
 
     def get(self, path: str) -> Any:
         """What it answers, as JSON."""
@@ -237,6 +239,25 @@ def manage(tmp_path: Path) -> Iterator[Manage]:
     for process in started:
         process.kill()
         process.communicate()
+
+
+def password_of(url: str) -> str:
+    """Of a login's URL."""
+    return urlsplit(url).password or ""
+
+
+def memory_has(process: psutil.Process, word: str) -> bool:
+    """Whether what a process may read of its own memory has a word in it."""
+    about = Path("/proc") / str(process.pid)
+    with (about / "maps").open() as maps, (about / "mem").open("rb", 0) as memory:
+        for place in maps:
+            start, end, rights = re.match(r"(\w+)-(\w+) (\S+)", place).groups()  # type: ignore[union-attr]
+            if not rights.startswith("r") or "[v" in place:  # the kernel's own
+                continue
+            memory.seek(int(start, 16))
+            if word.encode() in memory.read(int(end, 16) - int(start, 16)):
+                return True
+    return False
 
 
 def listens(port: int) -> bool:

@@ -1,6 +1,5 @@
 """The logs of the server's programs, which stay small while these run."""
 
-import sys
 import time
 
 import pytest
@@ -8,13 +7,22 @@ import pytest
 from novamem.processes import Child, stop
 
 MOST = 2_000
-TALK = "import time\nwhile True: print('x' * 99, flush=True); time.sleep(0.002)"
+TALK = """
+import time
+
+def main(words):
+    while True:
+        print(words[0] * 99, flush=True)
+        time.sleep(0.002)
+"""
 
 
 @pytest.fixture
-def talker(tmp_path):
+def talker(tmp_path, monkeypatch):
     """A program that writes without end."""
-    child = Child("talker", [sys.executable, "-c", TALK], environment={}, logs=tmp_path, most=MOST)
+    (tmp_path / "talking.py").write_text(TALK)
+    monkeypatch.syspath_prepend(tmp_path)
+    child = Child("talker", "talking", ["x"], environment={}, logs=tmp_path, most=MOST)
     child.start()
     yield child
     stop([child], hurried=lambda: False)

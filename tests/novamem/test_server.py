@@ -1,5 +1,6 @@
 """The server at the terminal: its port, and that all of it comes, stays and goes together."""
 
+import json
 import signal
 import socket
 import time
@@ -12,7 +13,7 @@ import pytest
 from novamem import ports, server
 from novamem.cluster import PostgresCluster
 from novamem.ports import CanNotServe, choose_port
-from tests.novamem.conftest import LOCAL, Python, Served
+from tests.novamem.conftest import LOCAL, Python, Served, memory_has, wait_for
 
 pytestmark = pytest.mark.long
 
@@ -92,16 +93,16 @@ def test_what_it_keeps_is_nobody_elses_to_read(serve: Callable[[], Served], data
         assert [path for path in files if path.stat().st_mode & 0o077] == []
 
 
-def test_only_what_builds_indexes_knows_the_owner(serve: Callable[[], Served]) -> None:
+def test_only_what_builds_indexes_knows_the_owner(serve: Callable[[], Served], data_dir: Path) -> None:
     with serve() as served:
-        known = {}
-        for name in ("novamem.units web", "novamem.units worker", "novamem.units scheduler", "django"):
-            (child, *_) = served.children(f"-m {name}")
-            known[name] = child.environ()
-    owners = [one["DATABASE_OWNER_URL"] for name, one in known.items() if name != "django"]
-    assert owners == ["", "", ""]
-    assert all("//nova_app:" in one["DATABASE_URL"] for one in known.values())
-    assert "//nova_owner:" in known["django"]["DATABASE_OWNER_URL"]
+        passwords = json.loads((data_dir / "postgres.passwords").read_text())
+        wait_for(lambda: served.children("-m novamem.owner_command"))
+        names = ["novamem.units", "novamem.owner_command", "web process", "multiprocessing.forkserver"]
+        family = [child for name in names for child in served.children(f"-m {name}") or served.children(name)]
+        assert len(family) == 7  # web and its two processes, worker, scheduler, indexes, what they are forked from
+        owners = [child for child in family if memory_has(child, passwords["nova_owner"])]
+        assert owners == served.children("-m novamem.owner_command")
+        assert all(memory_has(child, passwords["nova_app"]) for child in family)
 
 
 def test_starts_again_with_nothing_to_do(serve: Callable[[], Served]) -> None:
@@ -130,6 +131,18 @@ def test_brings_back_what_ends(serve: Callable[[], Served]) -> None:
         deadline = time.monotonic() + 200
         while not server._answers(f"{served.url}/healthz") and time.monotonic() < deadline:
             time.sleep(0.1)
+        assert served.get("/healthz") == {"status": "ok"}
+
+
+def test_all_come_back_when_what_they_are_forked_from_ends(serve: Callable[[], Served]) -> None:
+    with serve() as served:
+        before = wait_for(lambda: len(found := served.children("-m novamem")) == 4 and found)
+        source = before[0].parent()
+        assert {one.parent() for one in before} == {source}
+        source.kill()
+        assert gone(before)
+        wait_for(lambda: len(served.children("-m novamem")) == len(before))
+        wait_for(lambda: server._answers(f"{served.url}/healthz"))
         assert served.get("/healthz") == {"status": "ok"}
 
 

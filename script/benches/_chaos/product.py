@@ -20,7 +20,8 @@ import psutil
 from novamem import env
 from novamem.cluster import PostgresCluster, cluster_of
 from novamem.database import APP, OWNER
-from novamem.processes import tie_to
+from novamem.embedded import running
+from novamem.lifetime import tie_to
 
 PATIENCE = 180.0  # seconds for the product to come up
 PROJECT = "chaos"
@@ -87,9 +88,8 @@ class Product:
         self.launch()
         self.wait_until(self._is_whole)
         if not self._logins:
-            self.wait_until(lambda: self.children("django indexes"))
-            (indexes, *_) = self.children("django indexes")
-            self._logins = {name: indexes.environ()[name] for name in (APP, OWNER)}
+            with running(self.data_dir) as logins:
+                self._logins = logins.environment()
         if not self.keys:
             self.keys = self._make_keys()
 
@@ -184,7 +184,7 @@ class Product:
 
     def web_processes(self) -> list[psutil.Process]:
         """The processes that answer."""
-        return [child for child in self.unit("web").children() if "spawn_main" in " ".join(_command_of(child))]
+        return self.unit("web").children()
 
     def postmaster(self) -> psutil.Process:
         """The first process of its Postgres."""
