@@ -45,7 +45,7 @@ def growing() -> list[Growing]:
         Growing("archive", ("memories_archive",), "", "ARCHIVE_DAYS", "expire copies"),
         Growing("logins", ("memories_loginevent",), "", "LOGIN_DAYS", "expire logins"),
         Growing("sessions and seats", sessions, "", "", "expire sessions"),
-        Growing("chats to be read", ("memories_exchange",), "", "", "ingest exchanges"),
+        Growing("chats to be read", ("memories_exchange",), "", "", "look for work"),
         Growing("backups", ("memories_backup",), "backups", "BACKUP_KEEP", "expire backups"),
         Growing("logs of script/server", (), "logs", "LOG_MB", ""),
     ]

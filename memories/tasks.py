@@ -40,6 +40,7 @@ from memories.workload import Work
 
 log = structlog.get_logger(__name__)
 WORKER = "worker"
+ROUND = 15  # seconds between two looks for work, after which a round that nobody has begun is let go
 _been_through = set[str]()  # what this process has done in all projects
 
 
@@ -61,6 +62,13 @@ def _where_written(work: Callable[[Principal], object], *, anywhere: bool = Fals
     everywhere = anywhere or name not in _been_through
     whole = _in_each_project(work, None if everywhere else workload.projects_with(Work.WRITES, now=timezone.now()))
     (_been_through.add if whole else _been_through.discard)(name)
+
+
+@shared_task
+def look_for_work() -> None:
+    """Queues the rounds of which something is due: where nothing is, one message and one statement find that out."""
+    for work in workload.kinds_due(ROUNDS, now=timezone.now()):
+        ROUNDS[work].apply_async(expires=ROUND)
 
 
 @shared_task
@@ -282,6 +290,15 @@ def keep_connections() -> None:
         upkeep.graph.refresh_graph(principal, now=timezone.now())
 
     _in_each_project(connect, workload.projects_with(Work.CONNECTIONS, now=timezone.now()))
+
+
+ROUNDS = {
+    Work.OPERATIONS: sweep_operations,
+    Work.EMBEDDINGS: embed_pending,
+    Work.EXCHANGES: ingest_exchanges,
+    Work.READINGS: read_pending,
+    Work.CONNECTIONS: keep_connections,
+}
 
 
 @shared_task

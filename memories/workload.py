@@ -1,6 +1,7 @@
 """The workload: in which projects a worker may find something to do. One statement asks for all of them."""
 
 import datetime
+from collections.abc import Iterable
 from enum import StrEnum
 
 from memories.models import Project
@@ -17,6 +18,12 @@ class Work(StrEnum):
     PROPOSALS = "proposals"
     CONNECTIONS = "connections"
     WRITES = "writes"  # within ten minutes, or not sealed yet
+
+
+def kinds_due(kinds: Iterable[Work], *, now: datetime.datetime) -> list[Work]:
+    """Return of which of these something may have to be done in any project."""
+    asked = "SELECT kind FROM unnest(%s::text[]) AS kind WHERE EXISTS (SELECT FROM nova_workload(kind, %s))"
+    return [Work(kind) for (kind,) in fetch(asked, [[*map(str, kinds)], now])]
 
 
 def projects_with(work: Work, *, now: datetime.datetime) -> list[Project]:

@@ -50,15 +50,11 @@ celeryd_after_setup.connect(start_telemetry)
 
 app.conf.beat_schedule = {
     "heartbeat": {"task": "memories.tasks.heartbeat", "schedule": 10.0, "options": {"expires": 10}},
-    "sweep operations": {"task": "memories.tasks.sweep_operations", "schedule": 15.0, "options": {"expires": 15}},
-    "embed pending": {"task": "memories.tasks.embed_pending", "schedule": 15.0, "options": {"expires": 15}},
-    "ingest exchanges": {"task": "memories.tasks.ingest_exchanges", "schedule": 15.0, "options": {"expires": 15}},
-    "read pending": {"task": "memories.tasks.read_pending", "schedule": 15.0, "options": {"expires": 15}},
+    "look for work": {"task": "memories.tasks.look_for_work", "schedule": 15.0, "options": {"expires": 15}},
     "evolve": {"task": "memories.tasks.evolve", "schedule": 86_400.0, "options": {"expires": 86_400}},
     "trim proposals": {"task": "memories.tasks.trim_proposals", "schedule": 300.0, "options": {"expires": 300}},
     "seal events": {"task": "memories.tasks.seal_events", "schedule": 60.0, "options": {"expires": 60}},
     "expire requests": {"task": "memories.tasks.expire_requests", "schedule": 3600.0},
-    "keep connections": {"task": "memories.tasks.keep_connections", "schedule": 15.0, "options": {"expires": 15}},
     "keep search fast": {"task": "memories.tasks.keep_search_fast", "schedule": 60.0, "options": {"expires": 60}},
     "analyze search": {"task": "memories.tasks.analyze_search", "schedule": 86_400.0},
     "keep small": {"task": "memories.tasks.keep_small", "schedule": 3600.0, "options": {"expires": 3600}},

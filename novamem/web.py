@@ -4,6 +4,8 @@ import asyncio
 import multiprocessing
 import os
 import socket
+from contextlib import suppress
+from types import FrameType
 from typing import Any
 
 import uvicorn
@@ -22,6 +24,7 @@ GRACE = 5  # seconds for requests to end
 PATIENCE = 60
 # Seconds within which the head of a request has to be there, from the connection or its first byte on.
 HEAD = 15.0
+TICK = 1.0  # seconds
 FORKED = multiprocessing.get_context("fork")
 FAILED = 3  # what a process of uvicorn's ends with that could not start
 
@@ -61,6 +64,26 @@ class TimedProtocol(HttpToolsProtocol):
             self._late = None
 
 
+class QuietServer(uvicorn.Server):
+    """Looks once a second at what uvicorn looks at ten times, and at once when it has to end."""
+
+    _ending: asyncio.Event
+    _loop: asyncio.AbstractEventLoop
+
+    async def main_loop(self) -> None:
+        """Tick until the end."""
+        self._ending, self._loop = asyncio.Event(), asyncio.get_running_loop()
+        while not await self.on_tick(0):  # each of these is the tenth of uvicorn's, which tells the date
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._ending.wait(), TICK)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """End by a signal."""
+        super().handle_exit(sig, frame)
+        if hasattr(self, "_loop"):
+            self._loop.call_soon_threadsafe(self._ending.set)
+
+
 class ServingProcess(multiprocess.Process):
     """One of several processes on a socket: forked, so that it shares what its parent has loaded."""
 
@@ -78,6 +101,7 @@ class ServingProcess(multiprocess.Process):
     def target(self, sockets: list[socket.socket] | None = None) -> None:
         """Serve, for as long as the parent lives."""
         tie_to(self._parent)
+        self._server = QuietServer(self.config)
         setproctitle("novamem: web process")
         super().target(sockets)
 
@@ -107,7 +131,7 @@ def serve(settings: env.Settings, *, host: str, port: int, processes: int) -> in
     # Handed on from here asyncio would not set it, and every answer would wait 40 ms for an acknowledgement.
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     if processes == 1:
-        uvicorn.Server(config).run(sockets=[listening])
+        QuietServer(config).run(sockets=[listening])
         return 0
     preload.load()
     supervisor = multiprocess.Multiprocess(config, sockets=[listening])

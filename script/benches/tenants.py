@@ -26,11 +26,8 @@ from memories.models import Project
 
 # By how many seconds lie between two rounds: novamem.celery.
 ROUNDS: dict[Callable[[], None], int] = {
-    tasks.sweep_operations: 15,
-    tasks.embed_pending: 15,
-    tasks.ingest_exchanges: 15,
-    tasks.read_pending: 15,
-    tasks.keep_connections: 15,
+    tasks.look_for_work: 15,
+    **dict.fromkeys(tasks.ROUNDS.values(), 15),
     tasks.keep_search_fast: 60,
     tasks.seal_events: 60,
     tasks.trim_proposals: 300,

@@ -46,6 +46,15 @@ def test_what_an_administrator_changed_stays(start):
     assert PeriodicTask.objects.filter(name="heartbeat").exists()
 
 
+def test_a_schedule_whose_place_another_has_taken_goes(start):
+    start()
+    interval = IntervalSchedule.objects.get(every=15, period="seconds")
+    PeriodicTask.objects.create(name="embed pending", task="memories.tasks.embed_pending", interval=interval)
+    start()
+    assert not PeriodicTask.objects.filter(name="embed pending").exists()
+    assert PeriodicTask.objects.filter(name="look for work").exists()
+
+
 def test_a_changed_schedule_is_the_one_that_counts(start):
     start()
     daily = IntervalSchedule.objects.create(every=1, period="days")

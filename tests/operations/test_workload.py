@@ -15,7 +15,7 @@ from memories.models import Connected, EmbeddingModel, PendingReading
 from memories.models.enums import ProposalKind
 from memories.models.history import event_models
 from memories.models.sql import fetch
-from memories.workload import Work, projects_with
+from memories.workload import Work, kinds_due, projects_with
 
 LATER = datetime.timedelta(minutes=11)
 
@@ -138,6 +138,23 @@ def test_what_was_written_is_sealed(service, write, has, all_sealed):
 def test_every_history_counts_as_written(db):
     ((source,),) = fetch("SELECT prosrc FROM pg_proc WHERE proname = 'nova_workload'", [])
     assert [model._meta.db_table for model in event_models() if f" {model._meta.db_table} e " not in source] == []
+
+
+def test_of_the_rounds_those_are_queued_where_something_is_due(service, write, monkeypatch):
+    for _ in range(3):  # what other tests left
+        tasks.embed_pending()
+        tasks.keep_connections()
+    queued = []
+    for work, task in tasks.ROUNDS.items():
+        monkeypatch.setattr(task, "apply_async", lambda work=work, **_: queued.append(work))
+    tasks.look_for_work()
+    before = set(queued)
+    assert Work.EMBEDDINGS not in before
+    queued.clear()
+    write()
+    tasks.look_for_work()
+    assert {Work.EMBEDDINGS} <= set(queued) - before
+    assert queued == kinds_due(tasks.ROUNDS, now=timezone.now())
 
 
 TASKS = [
