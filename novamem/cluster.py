@@ -224,9 +224,11 @@ def _own_place(data_dir: Path, *, disposable: bool) -> Path:
 def _sweep() -> None:
     """Remove clusters of temporary data directories that are gone. Others may only be unmounted: they stay."""
     for label in OWN_PLACE.glob("*/belongs-to"):
-        data_dir, home = Path(label.read_text()), label.parent
-        if data_dir.is_relative_to(tempfile.gettempdir()) and not data_dir.exists() and not PostgresCluster(home).pid():
-            shutil.rmtree(home)
+        with suppress(FileNotFoundError):  # another start removes it just now
+            data_dir, home = Path(label.read_text()), label.parent
+            is_gone = data_dir.is_relative_to(tempfile.gettempdir()) and not data_dir.exists()
+            if is_gone and not PostgresCluster(home).pid():
+                shutil.rmtree(home, ignore_errors=True)
 
 
 def digest(path: Path) -> str:

@@ -258,6 +258,24 @@ def test_root_keeps_no_cluster_of_a_temporary_data_directory_that_is_gone(fresh:
     shutil.rmtree(homes[1])
 
 
+def test_two_starts_may_remove_the_same_old_clusters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster, "OWN_PLACE", tmp_path / "own")
+    homes = [tmp_path / "own" / name for name in ("a", "b")]
+    for home in homes:
+        home.mkdir(parents=True)
+        (home / "belongs-to").write_text(str(tmp_path / "gone"))
+
+    def both(path: Path, **how: Any) -> None:
+        for home in homes:  # the other start is quicker
+            rmtree(home, ignore_errors=True)
+        rmtree(path, **how)
+
+    rmtree = shutil.rmtree
+    monkeypatch.setattr(cluster.shutil, "rmtree", both)
+    cluster._sweep()
+    assert list((tmp_path / "own").iterdir()) == []
+
+
 @ROOT_ONLY
 def test_root_is_told_that_its_folder_is_gone(tmp_path: Path) -> None:
     (tmp_path / "postgres").symlink_to(tmp_path / "nowhere")
