@@ -10,7 +10,8 @@ RUN python -m venv .venv \
     && .venv/bin/pip install --no-cache-dir --index-url "$TORCH_INDEX" "$(grep '^torch==' requirements.txt)"
 COPY script/env script/env
 RUN root=/app PIP_NO_CACHE_DIR=1 sh -c '. script/env' \
-    && .venv/bin/pip uninstall --yes pip
+    && .venv/bin/pip uninstall --yes pip \
+    && rm -r .venv/lib/python3.11/site-packages/torch/test .venv/lib/python3.11/site-packages/torch/include
 
 FROM python:3.11-slim-bookworm
 RUN groupadd --gid 10001 novamem \

@@ -3,7 +3,7 @@
 import os
 
 from django.conf import settings
-from django.core.management import execute_from_command_line
+from django.core.management import call_command
 from django.db import connections
 
 from novamem import database
@@ -15,4 +15,4 @@ def main(words: list[str]) -> None:
 
     settings.DATABASES["owner"] = connection(os.environ[database.OWNER], pooled=False)
     connections.settings = connections.configure_settings(settings.DATABASES)
-    execute_from_command_line(["manage.py", *words])
+    call_command(*words)  # without Django's checks, which preloading has made

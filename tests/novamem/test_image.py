@@ -19,7 +19,14 @@ from novamem.embedded import running
 from tests.novamem.conftest import LOCAL, ended, free_port, get, until
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(1800)]  # an image that is built fetches its packages
-ABSENT = ("Cannot connect to the Docker daemon", "unable to connect to Podman", "permission denied")
+ABSENT = (
+    *("Cannot connect to the Docker daemon", "unable to connect to Podman", "permission denied"),
+    *(
+        "'compose' is not a docker command",
+        'unrecognized command "podman compose"',
+        "unrecognized command `podman compose`",
+    ),
+)
 
 
 @pytest.fixture
@@ -81,10 +88,13 @@ def engine() -> tuple[str, str]:
     why = ""
     for name in ("docker", "podman"):
         if shutil.which(name):
-            asked = subprocess.run([name, "info"], capture_output=True, text=True, timeout=60)
-            if asked.returncode == 0 and "Server:" not in asked.stderr:
+            for words in (["info"], ["compose", "version"]):
+                asked = subprocess.run([name, *words], capture_output=True, text=True, timeout=60)
+                if asked.returncode or "Server:" in asked.stderr:
+                    why += asked.stdout + asked.stderr
+                    break
+            else:
                 return name, ""
-            why += asked.stdout + asked.stderr
     return "", why
 
 
