@@ -153,6 +153,8 @@ class Settings(BaseSettings):
     URL_PREFIX: Annotated[str, "server.url_prefix", BELOW] = ""
     METRICS_TOKEN: Annotated[str, "server.metrics_token"] = ""
     QUERY_WORDS: Annotated[int, "retrieval.query_words", _within(1, 5_000)] = 200
+    QUERY_PARTS: Annotated[Flag, "retrieval.query_parts"] = False
+    QUERY_PARTS_TIMEOUT: Annotated[float, "retrieval.query_parts_timeout", _within(0.01, 600)] = 3.0
     EVENT_STREAMS_PER_KEY: Annotated[int, "server.event_streams_per_key", OPEN] = 10
     UPLOADS_PER_KEY: Annotated[int, "server.uploads_per_key", OPEN] = 2
     DATABASE_POOL_SIZE: Annotated[int, "storage.database_pool_size"] = 16

@@ -218,6 +218,7 @@ WORK: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "detailed_plan": _plan,
     "refine": _plan,
     "concrete_steps": _steps,
+    "parts": lambda work: {"parts": [f"{part.strip('?. ')}?" for part in work["question"].split(" and ")][:3]},
     "check": lambda _: {"ready": True},
 }
 

@@ -19,7 +19,7 @@ from memories.rest.inputs import namespace_form
 from memories.retrieval import BALANCED, PROFILES, Filters, Question, Stage, search
 
 QUERY_LIMIT = 10_000
-FOUND_BY = ("words", "meaning", "neighbour", "claim", "instruction", "source")
+FOUND_BY = ("words", "meaning", "neighbour", "claim", "instruction", "source", "part")
 WIDE = "Other agents' fresh memories answer too; the key has to be one that may read wide."
 
 
@@ -233,6 +233,7 @@ class ExplanationAnswer(serializers.Serializer[Any]):
     query_keys = serializers.ListField(child=serializers.CharField())
     search_types = serializers.ListField(child=serializers.CharField())
     phrases = serializers.ListField(child=serializers.CharField())
+    parts = serializers.ListField(child=serializers.CharField(), help_text="As the language model took it apart.")
     period = serializers.ListField(child=serializers.DateTimeField(), allow_null=True)
     ways = serializers.DictField(child=serializers.CharField())
     floor = serializers.FloatField(allow_null=True)

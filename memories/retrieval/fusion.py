@@ -58,6 +58,11 @@ def reranked(relevance: Scores, scores: Scores) -> dict[uuid.UUID, float]:
     return {i: scores.get(i, least * value) for i, value in relevance.items()}
 
 
+def best_of(relevance: Scores, further: Scores) -> dict[uuid.UUID, float]:
+    """Return the relevance to the question, or to the part of it that is answered better."""
+    return {i: max(value, further.get(i, 0.0)) for i, value in relevance.items()}
+
+
 def _cue_boosts(candidates: Sequence[Candidate], cues: Cues) -> Column:
     """Return what the cues add to each: they boost, never filter, and count only where they tell candidates apart."""
     named = {c.speaker for c in candidates if c.speaker} & cues.words

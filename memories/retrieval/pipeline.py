@@ -32,9 +32,10 @@ from memories.retrieval.candidate_search import (
 )
 from memories.retrieval.candidates import Candidate, Found, find_candidates, load, load_claims, load_neighbours
 from memories.retrieval.conflict_filter import Rivalry, rivalry
+from memories.retrieval.decomposition import NotDecomposed, parts_of
 from memories.retrieval.expectation import explain_expected
 from memories.retrieval.floor import reaches_floor, reaching
-from memories.retrieval.fusion import fuse, reranked
+from memories.retrieval.fusion import best_of, fuse, reranked
 from memories.retrieval.precedence import RankedSeat, Seating
 from memories.retrieval.query_features import Cues, extract_cues
 from memories.retrieval.questions import Hit, Question, Results
@@ -48,6 +49,7 @@ NEIGHBOURED = 40  # the best candidates, whose neighbours in their conversations
 # Standing instructions that a question may bring, of which only some cosine is asked: that share of the model's floor.
 # They stand behind the best five at the earliest, or the better half of fewer. Measured: docs/decisions/0131.
 INSTRUCTIONS, INSTRUCTION_NEARNESS, BEFORE_INSTRUCTIONS = 3, 0.5, 5
+PART_DEPTH = 20  # of what answers a part of the question
 READ = 10  # the best by words and the best by meaning, of which keys they speak
 TOOK = Histogram("nova_search_seconds", "How long searches take, by stage.", ["stage"])
 
@@ -56,7 +58,8 @@ TOOK = Histogram("nova_search_seconds", "How long searches take, by stage.", ["s
 class UnderstoodQuestion:
     """A question as it was read, with its vector, None without an embedder, and that without persons; milliseconds.
 
-    `pool`: how many candidates of each kind it draws; `reranked`: the reranker's scores; `away`: what did not answer.
+    `pool`: how many candidates of each kind it draws; `parts`: the questions that it is made of, and `answering` how
+    relevant what answers them is; `reranked`: the reranker's scores; `away`: what did not answer.
     """
 
     question: Question
@@ -66,6 +69,8 @@ class UnderstoodQuestion:
     impersonal: Any
     took: dict[str, float]
     pool: int
+    parts: Sequence[str] = ()
+    answering: Mapping[uuid.UUID, float] = field(default_factory=dict)
     reranked: Mapping[uuid.UUID, float] = field(default_factory=dict)
     away: tuple[str, ...] = ()
 
@@ -86,30 +91,51 @@ def find(principal: Principal, question: Question, *, now: datetime.datetime) ->
 def prepare_question(
     principal: Principal, question: Question, *, now: datetime.datetime, model: EmbeddingModel | None = None
 ) -> UnderstoodQuestion:
-    """Read, embed and rerank, before the transaction in which the question is answered.
+    """Read, embed, take apart and rerank, before the transaction in which the question is answered.
 
     With a `model` by that one, although it is not ready for everybody's questions. Raise NoSuchModel, NotPermitted;
-    with a reranker NotFound, too.
+    with a reranker or parts NotFound, too.
     """
-    understood, reranker = _understood(principal, question, model, now=now), current_reranker()
-    if not reranker or not question.rerank or "relevance" not in _profile(question).needs:
+    understood = _understood(principal, question, model, now=now)
+    if not question.rerank or not question.top_k or "relevance" not in _profile(question).needs:
+        return understood
+    understood, reranker = _taken_apart(principal, understood, now=now), current_reranker()
+    if not reranker:
         return understood
     took, pool = dict(understood.took), max(understood.pool, settings.RERANKER_DEPTH)
     try:
         with _timed(took, "rerank"):
-            hits = _most_relevant(principal, replace(understood, pool=pool), now=now)
+            hits = _most_relevant(principal, replace(understood, pool=pool), settings.RERANKER_DEPTH, now=now)
             scores = reranker.scores(question.query, [hit.fragment.wording for hit in hits]) if hits else []
     except RerankingFailed:
-        return replace(understood, took=took, away=("reranker",))
+        return replace(understood, took=took, away=(*understood.away, "reranker"))
     by_id = {hit.fragment.id: score for hit, score in zip(hits, scores, strict=True)}
     return replace(understood, took=took, pool=pool, reranked=by_id)
 
 
-def _most_relevant(principal: Principal, question: UnderstoodQuestion, *, now: datetime.datetime) -> list[Hit]:
-    """Return what a reranker reads: as many as it may, of what may answer."""
-    if not question.question.top_k:
-        return []
-    depth = settings.RERANKER_DEPTH
+def _taken_apart(principal: Principal, understood: UnderstoodQuestion, *, now: datetime.datetime) -> UnderstoodQuestion:
+    """Return the question with its parts and what answers them; as it was where it has none or nobody tells them."""
+    question, took = understood.question, dict(understood.took)
+    if not settings.QUERY_PARTS:
+        return understood
+    try:
+        with _timed(took, "take_apart"):
+            parts = parts_of(question.query)
+    except NotDecomposed:
+        return replace(understood, took=took, away=(*understood.away, "sidecar"))
+    answering: dict[uuid.UUID, float] = {}
+    with _timed(took, "parts"):
+        for part in parts:
+            asked = _understood(principal, replace(question, query=part), understood.model, now=now)
+            for hit in _most_relevant(principal, asked, PART_DEPTH, now=now):
+                answering[hit.fragment.id] = max(answering.get(hit.fragment.id, 0.0), hit.signals["relevance"])
+    return replace(understood, took=took, parts=parts, answering=answering)
+
+
+def _most_relevant(
+    principal: Principal, question: UnderstoodQuestion, depth: int, *, now: datetime.datetime
+) -> list[Hit]:
+    """Return the most relevant of what may answer."""
     wanted = replace(question.question, top_k=depth, profile="relevance", weights=None, explain=False, expect=None)
     return _search(principal, replace(question, question=wanted), now=now).hits
 
@@ -139,7 +165,7 @@ def answer(principal: Principal, question: UnderstoodQuestion, *, now: datetime.
 
 def _search(principal: Principal, understood: UnderstoodQuestion, *, now: datetime.datetime) -> Results:
     question, model, vector, took = understood.question, understood.model, understood.vector, dict(understood.took)
-    trail = Trail(understood.cues)
+    trail = Trail(understood.cues, parts=understood.parts)
     if vector is not None:
         trail.floor = model.floor if question.floor is None else question.floor
     with access.enter(principal, why="search"):
@@ -223,6 +249,9 @@ def _candidates(
     instructions = drawn.instructions(most=INSTRUCTIONS, nearness=nearness)
     found += [one for one in instructions if one.id not in trail.paths]
     trail.by_instruction(one.id for one in instructions)
+    if further := set(understood.answering) - {candidate.id for candidate in found}:
+        found += load(scopes, further, wanted)
+    trail.by_parts(candidate.id for candidate in found if candidate.id in understood.answering)
     if any(candidate.place for candidate in found):
         best = _best(found, trail)
         beside = load_neighbours(scopes, best, wanted) if question.first else drawn.beside(best)
@@ -320,7 +349,8 @@ def _ranked(
     Not `by_meaning`: the question has no vector, and no cosine is asked for.
     """
     question = understood.question
-    relevance = reranked(fuse(found, bm25=trail.bm25, cues=trail.cues), understood.reranked)
+    fused = best_of(fuse(found, bm25=trail.bm25, cues=trail.cues), understood.answering)
+    relevance = reranked(fused, understood.reranked)
     left = []
     for candidate in found:
         path = trail.paths[candidate.id]
@@ -359,6 +389,7 @@ def _relevant(left: list[Candidate], places: Places, claims: ClaimsAtHand | None
     """Return those that have enough to do with the question; none of them where the best has not."""
     # What the question itself asks for, not what the texts that it found speak of.
     asked_for = [claim.fragment_id for claim in claims.asked_for] if claims and trail.floor else []
+    asked_for += [one.id for one in left if trail.paths[one.id].part]  # near enough to the part that they answer
     # Who names somebody that speaks there asks about them; without their names little is left to be alike.
     floor = 0.0 if trail.speakers else trail.floor or 0.0
     if left and not reaches_floor(left, bm25=trail.bm25, asked_for=asked_for, floor=floor):

@@ -65,6 +65,7 @@ class Path:
     claim: bool = False  # its key was asked for
     instruction: bool = False  # the user tells the assistant in it what to do from then on
     source: bool = False  # its source stands before others
+    part: bool = False  # it answers a part of the question
     contradicts: uuid.UUID | None = None
     on_record: uuid.UUID | None = None
     rerank: float | None = None  # what the reranker said
@@ -79,7 +80,7 @@ class Path:
     def told(self) -> dict[str, Any]:
         """In JSON's terms."""
         found_by = {"words": self.words_rank, "meaning": self.meaning_rank, "neighbour": self.neighbour}
-        found_by |= {"claim": self.claim, "instruction": self.instruction, "source": self.source}
+        found_by |= {"claim": self.claim, "instruction": self.instruction, "source": self.source, "part": self.part}
         numbers = {"bm25": self.bm25, "cosine": self.cosine, "rerank": self.rerank, "relevance": self.relevance}
         return {
             "stage": self.stage,
@@ -105,6 +106,8 @@ class Trail:
     nothing_relevant: bool = False
     # BM25 of more than are candidates by it, by id as text.
     further: Mapping[str, float] = field(default_factory=dict)
+    # The questions that it is made of, as a language model tells them.
+    parts: Sequence[str] = ()
     # The persons of whom the question's vector says nothing, as they speak themselves.
     speakers: Collection[str] = ()
     # By namespace name: how its vectors were searched.
@@ -142,6 +145,11 @@ class Trail:
         """Came in because the user told the assistant what to do, and the question is near enough to it."""
         for fragment_id in ids:
             self._path(fragment_id).instruction = True
+
+    def by_parts(self, ids: Iterable[uuid.UUID]) -> None:
+        """Answer a part of the question."""
+        for fragment_id in ids:
+            self._path(fragment_id).part = True
 
     def by_source(self, scores: Mapping[uuid.UUID, float], cosines: Iterable[uuid.UUID]) -> None:
         """Came in because their source stands before others; BM25 of those found by words, and who else."""
@@ -185,6 +193,7 @@ class Trail:
             "query_keys": self.cues.keys,
             "search_types": self.cues.types,
             "phrases": self.cues.phrases,
+            "parts": list(self.parts),
             "speakers": sorted(self.speakers),
             "period": [moment.isoformat() for moment in period] if period else None,
             "ways": dict(self.ways),
