@@ -117,6 +117,8 @@ def _run(module: str, words: list[str], environment: dict[str, str], log: Path) 
 
     os.setpgid(0, 0)
     tie_to(fork_server.PID)
+    for number in fork_server.GROUP_SIGNALS:
+        signal.signal(number, signal.SIG_DFL)
     with log.open("ab") as output:
         os.fchmod(output.fileno(), 0o600)
         for stream in (1, 2):

@@ -139,6 +139,10 @@ def test_all_come_back_when_what_they_are_forked_from_ends(serve: Callable[[], S
         before = wait_for(lambda: len(found := served.children("-m novamem")) == 4 and found)
         source = before[0].parent()
         assert {one.parent() for one in before} == {source}
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):  # of a whole group of processes: not by these
+            source.send_signal(number)
+        time.sleep(2)
+        assert served.children("-m novamem") == before
         source.kill()
         assert gone(before)
         wait_for(lambda: len(served.children("-m novamem")) == len(before))
