@@ -89,10 +89,12 @@ class Child:
         """To the program and all that it started."""
         if self._process is None or self._process.pid is None:
             return
-        for send in (os.killpg, os.kill):  # just forked it has no group yet
-            with suppress(ProcessLookupError, PermissionError):
-                send(self._process.pid, number)
-                return
+        with suppress(PermissionError, ProcessLookupError):
+            try:
+                os.killpg(self._process.pid, number)
+            except ProcessLookupError:
+                if self.exit_code is None:  # just forked, it has no group yet
+                    os.kill(self._process.pid, number)
 
     def _how(self) -> str:
         code = self.exit_code or 0
