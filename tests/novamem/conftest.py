@@ -251,11 +251,12 @@ def memory_has(process: psutil.Process, word: str) -> bool:
     about = Path("/proc") / str(process.pid)
     with (about / "maps").open() as maps, (about / "mem").open("rb", 0) as memory:
         for place in maps:
-            start, end, rights = re.match(r"(\w+)-(\w+) (\S+)", place).groups()  # type: ignore[union-attr]
+            addresses, rights = place.split()[:2]
             if not rights.startswith("r") or "[v" in place:  # the kernel's own
                 continue
-            memory.seek(int(start, 16))
-            if word.encode() in memory.read(int(end, 16) - int(start, 16)):
+            start, end = (int(address, 16) for address in addresses.split("-"))
+            memory.seek(start)
+            if word.encode() in memory.read(end - start):
                 return True
     return False
 
