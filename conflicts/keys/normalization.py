@@ -45,6 +45,7 @@ MOST_MARKS = 3  # polytonic Greek needs three on one letter; above that it is de
 LONGEST_RUN = (
     30  # UAX #15, Stream-Safe Text: no writing system needs more; normalising longer runs takes quadratic time
 )
+SHORT = 64  # characters of what is remembered: names, and the words of questions
 NOBODYS = frozenset({"Cn", "Co"})
 ASCII_LETTER = re.compile("[A-Za-z]")
 
@@ -56,6 +57,15 @@ def canonical_key(text: str) -> str:
     like ASCII letters become these; ASCII letters and digits stay apart from each other (l, 1; 0, o), é stays apart
     from e. Idempotent, total, linear.
     """
+    return _short_key(text) if len(text) <= SHORT else _key(text)
+
+
+@lru_cache(maxsize=32_768)
+def _short_key(text: str) -> str:
+    return _key(text)
+
+
+def _key(text: str) -> str:
     words = visible(text).translate(SEPARATORS).split()
     return " ".join(filter(None, chain.from_iterable(_folded(word).translate(SEPARATORS).split() for word in words)))
 

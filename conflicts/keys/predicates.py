@@ -6,6 +6,7 @@ what is taken for exclusive by mistake asks a person, what is taken for multi-va
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from types import MappingProxyType
 
 from conflicts.enums import Normaliser, Policy
@@ -70,6 +71,16 @@ def is_known(*, predicate: str, registered: Mapping[str, Rule] = MappingProxyTyp
 
 
 def _known(predicate: str, registered: Mapping[str, Rule]) -> Rule | None:
+    return _found(predicate, registered) if registered else _built_in(predicate)
+
+
+@lru_cache(maxsize=4096)
+def _built_in(predicate: str) -> Rule | None:
+    """Return the seed that knows a predicate; remembered, as each question and each text names a few hundred."""
+    return _found(predicate, {})
+
+
+def _found(predicate: str, registered: Mapping[str, Rule]) -> Rule | None:
     """Return the rule that knows a predicate by its most literal reading, or else sees through its disguise."""
     written = spelled(predicate)
     for spelling in written.spellings:

@@ -206,6 +206,7 @@ BELIEVED = f"""greatest(f.authority, {text_ruled("f")}), f.owner_id, f.content, 
         halfvec_send(e.vector)"""
 VECTOR_HEAD = 4  # bytes before the numbers of a vector as Postgres sends it
 MOST_INSTRUCTIONS = 50  # the newest, of which the nearest are taken
+FEW_CLAIMS = 120  # of so many all are loaded, which takes less than asking once more for those that are sought
 MOST_CLAIMS = 50  # that a question brings in by their keys, the strongest
 QUOTED = """(SELECT bool_or(strpos(t.lowered, phrase) > 0)
     FROM (SELECT lower(f.content) AS lowered OFFSET 0) AS t, unnest(%s::text[]) AS phrase)"""
@@ -267,7 +268,7 @@ def find_candidates(
     )
     params = [*words.params, *asked.params, *nearest.params, *beside.params, *held.params, *standing.params]
     rows = _load(scopes, search, found=Query(found, params), conditions=search.filters.conditions())
-    by_words, speakers, claims = json.loads(rows[0][-1]) if rows else ("", (), MOST_CLAIMS + 1)
+    by_words, speakers, claims = json.loads(rows[0][-1]) if rows else ("", (), FEW_CLAIMS + 1)
     candidates = [_candidate(row) for row in rows]
     scored = (line.split(" ") for line in by_words.split("\n")) if by_words else ()
     hits = KeywordHits.of(
@@ -276,7 +277,7 @@ def find_candidates(
         ids={str(candidate.id): candidate.id for candidate in candidates},
         speakers=speakers or (),
     )
-    return Found(candidates, hits, claims <= MOST_CLAIMS)
+    return Found(candidates, hits, claims <= FEW_CLAIMS)
 
 
 def _beside(scopes: Sequence[SearchScope], search: Search) -> Query:
@@ -292,7 +293,7 @@ def _held(scopes: Sequence[SearchScope], search: Search) -> Query:
     if not scopes:
         return Query("SELECT NULL::uuid WHERE false", [])
     reach, times = reached(Claim, search.reach)
-    params = [scopes[0].project_id, [scope.id for scope in scopes], *times, MOST_CLAIMS + 1]
+    params = [scopes[0].project_id, [scope.id for scope in scopes], *times, FEW_CLAIMS + 1]
     return Query(HELD.format(project=PROJECT, reach=reach), params)
 
 
@@ -369,7 +370,7 @@ def _load(
     params += [*(search.cues.period or ("infinity", "infinity")), *([phrases] if phrases else [])]
     params += [search.cues.keys, *values]
     params += [project_id, *([] if found else [search.vector]), project_id, project_id]
-    return fetch(statement, [*params, *([search.most, MOST_CLAIMS] if among is None else among.params)])
+    return fetch(statement, [*params, *([search.most, FEW_CLAIMS] if among is None else among.params)])
 
 
 def _candidate(row: tuple[Any, ...]) -> Candidate:

@@ -5,6 +5,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from conflicts.public import ClaimDraft
+from memories.retrieval.candidates import FEW_CLAIMS
 from tests.conflicts.rulings.conftest import decide, get, only
 
 AROUND = ("SAVEPOINT", "RELEASE", "SET LOCAL", "BEGIN", "COMMIT")
@@ -60,10 +61,11 @@ def test_a_search_takes_four_in_a_conversation_in_which_something_is_claimed(sta
     assert len(statements("search", {**ASKED, "query": "What is the home of the herons?"})) == 4
 
 
-def test_a_search_takes_one_more_for_the_claims_of_a_topic_where_these_are_many(statements, store):
-    for n in range(51):
+@pytest.mark.parametrize(("claims", "taken"), [(FEW_CLAIMS, 4), (FEW_CLAIMS + 1, 5)])
+def test_a_search_takes_one_more_for_the_claims_of_a_topic_where_these_are_many(statements, store, claims, taken):
+    for n in range(claims):
         store("acme:main", f"Heron {n} weighs {n}.", claim=ClaimDraft(f"heron {n}", "weight", str(n)))
-    assert len(statements("search", {**ASKED, "query": "What is the weight of heron 7?"})) == 5
+    assert len(statements("search", {**ASKED, "query": "What is the weight of heron 7?"})) == taken
 
 
 @pytest.mark.usefixtures("talk")
