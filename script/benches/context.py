@@ -1,4 +1,4 @@
-"""How much of a prompt's budget contexts waste, beside plain top-K of the same search. Arguments: LoCoMo files.
+"""How much of a prompt's budget contexts waste, beside plain top-K of the same search. Arguments: LoCoMo, BEAM files.
 
 Waste of an answer is the share of its budget that carries no whole memory: the unspent rest, or, where an answer is
 longer than its budget, the overflow (fifteen memories of 4000 tokens for a budget of 2000 waste as much as they
@@ -19,11 +19,13 @@ from typing import Any
 import httpx2
 from _serving import machine, manage, serving
 
-from script.benches._scoring import evidence, questions
+from script.benches._scoring import PIECE, evidence, questions
+from script.benches.recall import store
 
 BUDGETS = (300, 500, 800, 1200, 2000)  # tokens; 1200 is the default
 TOP_K = 15  # what was handed out before it knew budgets
 WAYS = ("density", "top-K cut", "top-K uncut")
+MEASURED = ("tokens", "evidence", "dense")
 KEYS = 60
 Row = dict[str, Any]
 
@@ -36,20 +38,23 @@ def post(client: httpx2.Client, path: str, body: Row) -> Row:
     return result
 
 
-def turns(client: httpx2.Client, namespace: str) -> dict[str, str]:
-    """Return the dialogue ids by fragment id."""
-    found: dict[str, str] = {}
+def turns(client: httpx2.Client, namespace: str) -> tuple[dict[str, str], dict[str, int]]:
+    """Return by fragment id the id of its message, and how many characters it holds."""
+    found, lengths = dict[str, str](), dict[str, int]()
     url = f"/api/v1/fragments?namespace={namespace}&limit=200"
     while url:
         page = client.get(url).raise_for_status().json()
-        found |= {row["id"]: row["source_id"] for row in page["results"]}
+        found |= {row["id"]: PIECE.sub("", row["source_id"]) for row in page["results"]}
+        lengths |= {row["id"]: len(row["content"]) for row in page["results"]}
         url = page["next"]
-    return found
+    return found, lengths
 
 
 def measure(client: httpx2.Client, namespace: str, asked_rows: Sequence[Row]) -> list[Row]:
-    """For each question, budget and way: waste, and the share of the question's evidence in the answer."""
-    dia_ids, rows = turns(client, namespace), []
+    """For each question, budget and way: waste, tokens, the share of the evidence that is in the answer, and of its
+    text that is evidence.
+    """
+    (said_in, lengths), rows = turns(client, namespace), []
     for item in asked_rows:
         question = {"namespace": namespace, "query": item["question"], "project_wide": False}
         wanted = evidence(item)
@@ -59,28 +64,33 @@ def measure(client: httpx2.Client, namespace: str, asked_rows: Sequence[Row]) ->
             cut = post(client, "context", {**question, **best, "max_tokens": budget})
             packed = post(client, "context", {**question, "max_tokens": budget})
             for way, answer in zip(WAYS, (packed, cut, uncut), strict=True):
-                held = wanted & {dia_ids[i] for i in answer["included"]}
-                wasted = abs(budget - answer["tokens_used"]) / budget
-                rows.append({"budget": budget, "way": way, "waste": wasted, "evidence": len(held) / len(wanted)})
+                included, tokens = answer["included"], answer["tokens_used"]
+                held = wanted & {said_in[i] for i in included}
+                row = {"budget": budget, "way": way, "waste": abs(budget - tokens) / budget, "tokens": tokens}
+                told = sum(lengths[i] for i in included if said_in[i] in wanted)
+                dense = told / (sum(lengths[i] for i in included) or 1)
+                rows.append({**row, "evidence": len(held) / len(wanted), "dense": dense})
     return rows
 
 
 def table(rows: Sequence[Row]) -> dict[str, Any]:
-    """Print and returns medians of waste and means of evidence by budget, and the ratios to both baselines."""
+    """Print and returns medians of waste and means of the others by budget, and the ratios to both baselines."""
     print(
-        f"\n{'budget':>8}{'':14}{'waste p50':>10}{'mean':>8}{'evidence':>10}{'saved':>8}   (saved: of the mean waste)"
+        f"\n{'budget':>8}{'':14}{'waste p50':>10}{'mean':>8}{'tokens':>8}{'evidence':>10}{'of text':>9}{'saved':>8}"
+        "   (evidence: share that is in the answer, and of its text; saved: of the mean waste)"
     )
     figures: dict[str, Any] = {}
     for budget in (*BUDGETS, None):
         means = {}
         for way in WAYS:
             own = [row for row in rows if row["way"] == way and budget in (row["budget"], None)]
-            waste, held = [row["waste"] for row in own], [row["evidence"] for row in own]
+            waste = [row["waste"] for row in own]
+            tokens, held, dense = (statistics.fmean(row[name] for row in own) for name in MEASURED)
             means[way] = statistics.fmean(waste)
             saved = f"{1 - means['density'] / means[way]:8.0%}" if way != "density" else ""
             print(
                 f"{budget or 'all':>8}  {way:12}{statistics.median(waste):10.1%}{means[way]:8.1%}"
-                f"{statistics.fmean(held):10.3f}{saved}"
+                f"{tokens:8.0f}{held:10.3f}{dense:9.3f}{saved}"
             )
         figures[str(budget or "all")] = means
     return figures
@@ -142,7 +152,7 @@ def main() -> None:
         for path in options.files:
             namespace = f"{project}:{path.stem}"
             start = time.perf_counter()
-            manage("ingest", "--namespace", namespace, str(path))
+            store(client, path, namespace)
             print(f"{path.name}: stored in {time.perf_counter() - start:.1f} s", file=sys.stderr)
             items = questions(path)
             rows += measure(client, namespace, items[:: max(1, len(items) // options.questions)])
