@@ -53,6 +53,8 @@ _PASSIVE = either(entries(__file__, "passive_deeds"))
 _DOINGS = either(sorted(entries(__file__, "doings"), key=len, reverse=True))
 _HABITS, _AIMS = either(entries(__file__, "habits")), either(entries(__file__, "aims"))
 DID = re.compile(rf"(?:'ve\s|have\s)?{ADVERBS}(?P<verb>{_PAST})(?=\s|[.!,;]|$)", FLAGS)
+# "I've got a meeting" says what somebody has; "I've just got a puppy" what they did.
+HAS_GOT = re.compile(r"(?:'ve|have)\s(?:(?!just\s|recently\s|finally\s)[a-z]+\s){0,3}got\s(?:an?|my|our)$", FLAGS)
 PASSIVE = re.compile(rf"(?:was|were|got|'ve\sbeen|have\sbeen)\s{ADVERBS}(?P<verb>{_PASSIVE})\b", FLAGS)
 USED = re.compile(rf"used\sto\s{ADVERBS}(?P<verb>[a-z]{{2,20}})\s", FLAGS)
 OUT = re.compile(r"(?:was|were)\sout\s(?P<verb>[a-z]{2,20}ing)\s", FLAGS)
@@ -248,6 +250,8 @@ def _done(text: str, at: int, end: int) -> Iterator[Told]:
     if not match:
         return
     verb = match["verb"].lower()
+    if HAS_GOT.match(text, at, match.end()):
+        return
     object_words = {text[a:b].lower() for a, b in values.words(text, match.end() + 1, end, 4)}
     if verb.startswith("had") and not object_words & HAD:
         return

@@ -20,6 +20,8 @@ TOLD = [
     ("Just finished a pottery project!", "has_done", "finished a pottery project"),
     ("I used to go horseback riding with my dad.", "has_done", "used to go horseback riding with my dad"),
     ("I got promoted in March.", "has_done", "promoted in March"),
+    ("I've just got a new job.", "has_done", "got a new job"),
+    ("I've got involved in the campaign.", "has_done", "got involved in the campaign"),
     ("I've just bought a red bicycle for my commute.", "has_done", "bought a red bicycle for my commute"),
     ("I visited Reykjavik with my brother.", "visited", "Reykjavik"),
     ("I've been to Reykjavik twice.", "visited", "Reykjavik"),
@@ -63,6 +65,9 @@ SILENT = """
     I made it!
     I got it, thanks.
     I got this error when I ran it.
+    I've got a meeting tomorrow.
+    I've still got a lot to learn.
+    I have got a cold.
     I went there yesterday.
     I did everything right.
     I had a great time.
