@@ -1,6 +1,7 @@
 """Backups: what a project remembers as one signed file, proven by restoring it, and brought back from it."""
 
-from memories.backups import bundle, encryption, push, restoration, storage
+from memories.backups import bundle, encryption, inventory, push, restoration, storage
+from memories.backups.inventory import import_bundle, known_as, project_of
 from memories.backups.retention import (
     StillNeeded,
     backup_status,
@@ -8,9 +9,7 @@ from memories.backups.retention import (
     delete,
     expire,
     get_backup,
-    import_bundle,
     list_outdated_packs,
-    project_of,
     protect,
 )
 
@@ -21,6 +20,8 @@ __all__ = [
     "encryption",
     "expire",
     "get_backup",
+    "inventory",
+    "known_as",
     "project_of",
     "backup_status",
     "protect",

@@ -4,16 +4,16 @@ import datetime
 import re
 import uuid
 from collections.abc import Iterable, Sequence
-from typing import Any, BinaryIO
+from typing import Any
 
 from django.conf import settings
 from django.db.models import Max, QuerySet
 
 from memories import access
 from memories.access import NotFound, Principal
-from memories.backups import encryption, storage
-from memories.backups.bundle import BundleReader, Manifest, v1_format
-from memories.backups.restoration import BaseMissing, check_place
+from memories.backups import storage
+from memories.backups.bundle import backup_id
+from memories.backups.inventory import ENDING, ID, StoredBundle
 from memories.errors import NovaError
 from memories.models import Backup, Operation
 from memories.models.backups import SOUND
@@ -118,7 +118,7 @@ def expire(principal: Principal, *, now: datetime.datetime) -> int:
             storage.remove(name)
         known = set(backups(principal).values_list("file", flat=True))
     for name in storage.list_abandoned_files(f"{principal.project}-"):
-        if name not in known and _of_project(principal.project, name):
+        if name not in known and _is_left_behind(principal, name):
             storage.remove(name)  # whoever wrote it was killed before its row was there
     return len(gone)
 
@@ -149,78 +149,19 @@ def list_outdated_packs(project_id: uuid.UUID, pack_ids: Iterable[uuid.UUID]) ->
     return [i for (i,) in fetch(SPOILED, {"project": project_id, "ids": list(pack_ids)})]
 
 
-def _of_project(project: str, name: str) -> bool:
-    """Return whether a file is one of this project's bundles: another's name may begin alike."""
-    return (
-        re.fullmatch(rf"{re.escape(project)}-(upload|\d{{8}}T\d{{6}}Z)-[0-9a-f-]{{36}}\.ndjson\.gz(\.age)?", name)
-        is not None
-    )
+def _is_left_behind(principal: Principal, name: str) -> bool:
+    """Return whether an operation of this database, or an upload, left a file that no row knows.
 
-
-def project_of(file: BinaryIO, *, now: datetime.datetime) -> str:
-    """The name of the project that a bundle is of, empty for an envelope that does not say. Raise BrokenBundle."""
-    with encryption.decrypted(file) as plain:
-        if v1_format.is_envelope(plain):
-            return v1_format.project_of(plain)
-        return BundleReader(plain, now=now, allow_version=True).manifest.project
-
-
-def import_bundle(
-    principal: Principal,
-    file: BinaryIO,
-    *,
-    now: datetime.datetime,
-    allow_version: bool = False,
-    is_read_whole: bool = False,
-) -> Backup:
-    """Store a bundle that comes from elsewhere, so that it can be restored; its first line is read, or all of it.
-
-    A V1 envelope becomes a bundle; what is encrypted is kept so. One that was read to its end and goes on from no other
-    is verified. Of an unknown version the first line is read alone: nobody knows the others. Raise BrokenBundle,
-    WrongProject, BaseMissing, NoSpace, IdentityMissing.
+    What a former database wrote stays: nobody here knows what it holds, and it may be all that is left of that.
     """
-    is_encrypted = encryption.is_encrypted(file)
-    if not is_encrypted and v1_format.is_envelope(file):
-        file = v1_format.bundle_of(file, project=principal.project, now=now, allow_version=allow_version)
-    with encryption.decrypted(file) as plain:
-        reader = BundleReader(plain, now=now, allow_version=True)
-        check_place(principal, reader.manifest)
-        is_whole = is_read_whole and reader.is_known
-        records = sum(1 for _ in reader.lines()) if is_whole else 0
-    is_verified = is_whole and not reader.manifest.chain
-    which = uuid.uuid4()
-    row = Backup(
-        id=which,
-        project_id=principal.project_id,
-        policy=reader.manifest.policy if reader.manifest.policy in ("full", "identity") else "full",
-        policy_version=max(0, min(reader.manifest.policyVersion, 32_767)),
-        namespaces=list(reader.manifest.namespaces),
-        include_embeddings=reader.manifest.embeddings,
-        base=_base(principal, reader.manifest),
-        origin=BackupOrigin.UPLOADED,
-        file=f"{principal.project}-upload-{which}.ndjson.gz{'.age' if is_encrypted else ''}",
-        encrypted=is_encrypted,
-        signer=reader.signer,
-        records=records,
-        verdict=SOUND if is_verified else "",
-        verified_at=now if is_verified else None,
-        created_at=now,
-    )
-    file.seek(0)
-    row.sha256, row.size = storage.store(row.file, file)
-    with access.enter(principal, why="upload backup"):
-        row.save(force_insert=True)
-    return row
-
-
-def _base(principal: Principal, manifest: Manifest) -> Backup | None:
-    if not manifest.chain:
-        return None
-    with access.enter(principal, why="upload backup"):
-        row = backups(principal).filter(sha256=manifest.chain[-1]).order_by("-created_at").first()
-    if row is None:
-        raise BaseMissing("the bundle goes on from another that is not here: upload that first")
-    return row
+    if re.fullmatch(rf"{re.escape(principal.project)}-upload-{ID}{ENDING}", name):
+        return True
+    bundle = StoredBundle.of(name)
+    if bundle is None or bundle.project != principal.project:
+        return False
+    with access.enter(principal, why="retention"):
+        began = Operation.objects.within(principal.project_id).values_list("id", flat=True)
+        return any(bundle.id == backup_id(which, origin) for which in began for origin in BackupOrigin)
 
 
 def backup_status(principal: Principal, *, now: datetime.datetime) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, BinaryIO, cast
+from typing import IO, Any, BinaryIO, cast
 
 from django.core.files import File
 from django.core.files.storage import FileSystemStorage, storages
@@ -139,6 +139,18 @@ def open_decrypted(name: str) -> Iterator[BinaryIO]:
     """The file as it was before it was encrypted. Raise FileMissing, IdentityMissing."""
     with open_file(name) as file, encryption.decrypted(file) as plain:
         yield plain
+
+
+def digest_of(name: str) -> str:
+    """Return the SHA-256 of the file, in hexadecimal. Raise FileMissing."""
+    with open_file(name) as file:
+        return hashlib.file_digest(cast("Any", file), "sha256").hexdigest()
+
+
+def list_files() -> list[str]:
+    """Return the names of all files there, wherever the storage is."""
+    _local_folder()
+    return sorted(storages[ALIAS].listdir("")[1])
 
 
 def size_of(name: str) -> int:

@@ -1,7 +1,9 @@
 """What the commands about backups share: whose a backup is, a file or an id, running the job."""
 
+import datetime
 import json
 import uuid
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,8 +14,9 @@ from typer import Option
 
 from memories import access, backups, jobs
 from memories.access import NotFound, Principal, keys
+from memories.backups.inventory import StoredBundle
 from memories.management.operation_commands import describe_operation, operation_json, run_with_progress
-from memories.models import Project
+from memories.models import Backup, Project
 from memories.models.enums import OperationState
 from memories.operations import BadOptions
 
@@ -75,6 +78,38 @@ def import_file(
             return principal, str(backups.import_bundle(principal, file, now=now, allow_version=allow_version).id)
     except (OSError, *REFUSED) as error:
         raise CommandError(f"{path}: {error}") from error
+
+
+def stored_backups(wanted: str, *, allow_version: bool = False) -> list[tuple[Principal, str]]:
+    """Backups that lie in the storage: of a file there, of a project, or of each one; who works on it, and its id.
+
+    Of a project the newest, with what it goes on from. The projects are made. Raises CommandError.
+    """
+    now, stored = timezone.now(), backups.inventory.stored_bundles()
+    asked = [one for one in stored if wanted in ("", one.project, one.file)]
+    if not asked:
+        raise CommandError(f"The storage of the backups holds nothing{f' of {wanted!r}' if wanted else ''}.")
+    try:
+        chosen = backups.inventory.newest_of_each(asked, now=now)
+        return [_stored_backup(one, stored, now=now, allow_version=allow_version) for one in chosen]
+    except REFUSED as error:
+        raise CommandError(str(error)) from error
+
+
+def _stored_backup(
+    bundle: StoredBundle, stored: Sequence[StoredBundle], *, now: datetime.datetime, allow_version: bool
+) -> tuple[Principal, str]:
+    principal = access.system_principal(_project(bundle.project, make=True))
+    rows = [
+        backups.known_as(principal, each.file) or _taken_in(principal, each, now=now, allow_version=allow_version)
+        for each in backups.inventory.chain_of(bundle, stored, now=now)
+    ]
+    return principal, str(rows[-1].id)
+
+
+def _taken_in(principal: Principal, found: StoredBundle, *, now: datetime.datetime, allow_version: bool) -> Backup:
+    with backups.storage.open_file(found.file) as file:
+        return backups.import_bundle(principal, file, now=now, allow_version=allow_version, found=found)
 
 
 def _project(name: str, *, make: bool) -> Project:

@@ -5,6 +5,7 @@ lines of a second backup have to be the same. Beside both ways stands what a bar
 
     script/bench backups                          # 50,000 and 500,000 fragments
     script/bench backups --fragments 5000
+    script/bench backups --from-storage           # also on an empty machine, from what the storage holds
 """
 
 import argparse
@@ -12,7 +13,12 @@ import gzip
 import hashlib
 import os
 import resource
+import shutil
+import subprocess
+import sys
+import tempfile
 import time
+from pathlib import Path
 from typing import Any
 
 import django
@@ -23,12 +29,14 @@ django.setup()
 
 # Django has to be set up before its models can be imported.
 from _bare_copies import memories_in, memories_out
+from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 from upkeep import SIZES, fill
 
 from memories import access, audit, backups, jobs
-from memories.models import Namespace
+from memories.models import Fragment, Namespace
+from novamem.cluster import cluster_of
 
 
 def timed(principal: Any, kind: str, **options: Any) -> tuple[dict[str, Any], float]:
@@ -64,15 +72,16 @@ def main() -> None:
     """Run the bench."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--fragments", type=int, action="append", help="sizes, by default 50,000 and 500,000")
+    parser.add_argument("--from-storage", action="store_true", help="also restore on a machine that knows nothing")
     options = parser.parse_args()
     with connection.cursor() as cursor:
         cursor.execute("SHOW server_version")
         print(f"{machine()}, Postgres {cursor.fetchone()[0]}, load {os.getloadavg()[0]:.1f}")
     for size in options.fragments or SIZES:
-        measure(size)
+        measure(size, elsewhere=options.from_storage)
 
 
-def measure(size: int) -> None:
+def measure(size: int, *, elsewhere: bool) -> None:
     """Out and back, with the most memory after each step."""
     principal, space = fill(size)
     filled, steps = peak(), list[tuple[str, float, float]]()
@@ -91,6 +100,8 @@ def measure(size: int) -> None:
     seal()
     made = step("backup")
     bare = {"backup": memories_out(space)}
+    if elsewhere:
+        on_an_empty_machine(principal.project, size, sentence=_first_text(principal))
     bundle = made["backup_id"]
     step("verify", backup_id=bundle)
     step("drill", backup_id=bundle)
@@ -107,6 +118,37 @@ def measure(size: int) -> None:
             f"  {kind:8}{took:7.1f} s {size / took:10,.0f} fragments/s, memory peak {over:5.0f} MB over filling", end=""
         )
         print(f", {size / took / bare[kind]:.0%} of a bare COPY ({bare[kind]:,.0f})" if kind in bare else "")
+
+
+def _first_text(principal: Any) -> str:
+    with access.enter(principal, why="bench"):
+        return str(Fragment.objects.within(principal.project_id).values_list("content", flat=True)[0])
+
+
+def on_an_empty_machine(project: str, size: int, *, sentence: str) -> None:
+    """Print how long it takes from an empty data directory to the first answer: the way of docs/backups.md."""
+    with tempfile.TemporaryDirectory(prefix="novamem-machine-") as folder:
+        data_dir = Path(folder)
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("DATABASE_")}
+        environment |= {"NOVAMEM_DATA_DIR": folder, "BACKUP_DIR": settings.STORAGES["backups"]["OPTIONS"]["location"]}
+        before = [sys.executable, "-m", "novamem.embedded", "--own", "--migrate", "always", sys.executable, "manage.py"]
+        trusted = ["--trust-signer", audit.fingerprint()]
+        steps = {
+            "the database": ["check"],
+            "restored": ["restore", project, "--from-storage", *trusted, "--json"],
+            "answered": ["memory", "search", sentence, "--namespace", f"{project}:main", "--json"],
+        }
+        print(f"\non an empty machine, {size:,} fragments from the storage alone:")
+        try:
+            for name, words in steps.items():
+                start = time.perf_counter()
+                told = subprocess.run([*before, *words], env=environment, check=True, capture_output=True, text=True)
+                print(f"  {name:14}{time.perf_counter() - start:7.1f} s")
+            assert sentence in told.stdout, "the first text was not found"
+        finally:
+            cluster = cluster_of(data_dir)
+            cluster.stop()
+            shutil.rmtree(cluster.home, ignore_errors=True)
 
 
 if __name__ == "__main__":

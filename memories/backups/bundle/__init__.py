@@ -16,6 +16,7 @@ from memories.backups.bundle.v1_format import EnvelopeTooLarge, NoEnvelope, enve
 from memories.backups.bundle.vectors import unpacked
 from memories.backups.bundle.writer import (
     BackupRequest,
+    backup_id,
     chain_of,
     check_backup,
     check_recipients,
@@ -26,6 +27,7 @@ from memories.backups.bundle.writer import (
 )
 
 __all__ = [
+    "backup_id",
     "chain_of",
     "uncovered",
     "unpacked",

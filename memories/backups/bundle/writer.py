@@ -152,6 +152,11 @@ def backup_numbers(row: Backup) -> dict[str, Any]:
     }
 
 
+def backup_id(operation_id: uuid.UUID, origin: str) -> uuid.UUID:
+    """Return the id of the backup that an operation makes."""
+    return uuid.uuid5(operation_id, origin)
+
+
 def make(
     principal: Principal, request: BackupRequest, *, operation: Operation, progress: Progress, now: datetime.datetime
 ) -> Backup:
@@ -160,26 +165,26 @@ def make(
     So does one during which backups were purged: it may hold what was forgotten. Raise NotFound for a namespace or
     base that is not there, BadOptions for a base that covers less, NoSpace, RecordTooLong.
     """
-    backup_id = uuid.uuid5(operation.id, request.origin)
+    which = backup_id(operation.id, request.origin)
     with storage.report_full_disk():
         audit.seal(principal, now=now)
     while True:
         with access.enter(principal, why="backup"):
             rows = Backup.objects.within(principal.project_id)
-            made: Backup | None = rows.filter(id=backup_id).first()
+            made: Backup | None = rows.filter(id=which).first()
             if made is not None:
                 return made
             base = _base(principal.project_id, request)
         suffix = ".age" if request.recipients else ""
         row = Backup(
-            id=backup_id,
+            id=which,
             project_id=principal.project_id,
             policy=request.policy,
             policy_version=policies.VERSION,
             include_embeddings=request.include_embeddings,
             base=base,
             origin=request.origin,
-            file=f"{principal.project}-{now:%Y%m%dT%H%M%SZ}-{backup_id}.ndjson.gz{suffix}",
+            file=f"{principal.project}-{now:%Y%m%dT%H%M%SZ}-{which}.ndjson.gz{suffix}",
             encrypted=bool(request.recipients),
             signer=audit.fingerprint(),
             exported_at=now,

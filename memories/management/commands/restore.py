@@ -11,7 +11,7 @@ from typer import Argument, Option
 
 from memories import backups
 from memories.access import Principal
-from memories.management.bundles import Identity, import_file, owner_of_backup, run
+from memories.management.bundles import Identity, import_file, owner_of_backup, run, stored_backups
 from memories.management.operation_commands import AcceptLoss
 from memories.operations import ACCEPT
 
@@ -29,7 +29,12 @@ class Command(TyperCommand):
 
     def handle(
         self,
-        bundle: Annotated[str, Argument(help="A backup's id, or a file.")],
+        bundle: Annotated[
+            str, Argument(help="A backup's id or a file; with --from-storage a file there or a project, else each.")
+        ] = "",
+        from_storage: Annotated[
+            bool, Option("--from-storage", help="What the storage of the backups holds, on a machine that knows none.")
+        ] = False,
         dry_run: Annotated[bool, Option("--dry-run", help="Only plan.")] = False,
         trust_signer: Annotated[str, Option(help="Believe the signer with this fingerprint.")] = "",
         allow_version: Annotated[bool, Option("--allow-version", help="Although its version is not known.")] = False,
@@ -40,25 +45,34 @@ class Command(TyperCommand):
         as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
     ) -> None:
         """Here and now, as an operation that others can watch; the project of a file is made when it is missing."""
-        which = ""
-        with contextlib.suppress(ValueError):
-            which = str(uuid.UUID(bundle))
+        if not bundle and not from_storage:
+            raise CommandError("Say what is restored: a backup's id, a file, or --from-storage.")
+        options: dict[str, Any] = {"trust_signer": trust_signer} if trust_signer else {}
+        options |= {"allow_version": True} if allow_version else {}
+        options |= {ACCEPT: True} if accept_recall_loss else {}
         with backups.encryption.identity(identity):
-            if which:
-                principal = owner_of_backup(which)
+            if from_storage:
+                found = stored_backups(bundle, allow_version=allow_version)
             else:
-                principal, which = import_file(
-                    Path(bundle), make_project=True, project=project, allow_version=allow_version
+                found = [_named(bundle, project=project, allow_version=allow_version)]
+            if key and len(found) > 1:
+                raise CommandError("A key file is one project's: restore one at a time.")
+            for principal, which in found:
+                if key:
+                    _import_key(principal, key)
+                report = run(
+                    self, principal, "restore", {"backup_id": which, **options}, dry_run=dry_run, as_json=as_json
                 )
-            if key:
-                _import_key(principal, key)
-            options: dict[str, Any] = {"backup_id": which}
-            options |= {"trust_signer": trust_signer} if trust_signer else {}
-            options |= {"allow_version": True} if allow_version else {}
-            options |= {ACCEPT: True} if accept_recall_loss else {}
-            report = run(self, principal, "restore", options, dry_run=dry_run, as_json=as_json)
-        if report.get("key_file_needed"):
-            self.stderr.write(KEY_NEEDED.format(report["left_out"].get("erasure", 0)))
+                if report.get("key_file_needed"):
+                    self.stderr.write(KEY_NEEDED.format(report["left_out"].get("erasure", 0)))
+
+
+def _named(bundle: str, *, project: str, allow_version: bool) -> tuple[Principal, str]:
+    """Return who works on a backup, and its id, by that or by a file."""
+    with contextlib.suppress(ValueError):
+        which = str(uuid.UUID(bundle))
+        return owner_of_backup(which), which
+    return import_file(Path(bundle), make_project=True, project=project, allow_version=allow_version)
 
 
 def _import_key(principal: Principal, key: Path) -> None:
