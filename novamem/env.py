@@ -160,7 +160,7 @@ class Settings(BaseSettings):
     DATABASE_POOL_SIZE: Annotated[int, "storage.database_pool_size"] = 16
     MAX_QUEUE_SECONDS: Annotated[float, "server.max_queue_seconds", _within(0, 600)] = 10.0
     WEB_PROCESSES: Annotated[int, "server.web_processes"] = min(4, os.cpu_count() or 1)
-    EMBEDDER: Annotated[str, "embedding.provider", _one_of("minilm", "fake")] = "minilm"
+    EMBEDDER: Annotated[str, "embedding.provider", _one_of("minilm", "minilm-int8", "fake")] = "minilm"
     EMBEDDINGS_TIMEOUT: Annotated[float, "embedding.timeout", POSITIVE] = 30.0
     EMBEDDINGS_CACHE_SIZE: Annotated[int, "embedding.cache_size", POSITIVE] = 1024
     EMBEDDINGS_URL: Annotated[str, "embedding.url", HTTP] = ""

@@ -18,6 +18,7 @@ from memories import spans
 from memories.models import EmbeddingModel
 from memories.providers.embedders import Embedder, EmbeddingFailed, Readiness, TextsRefused, Vectors
 from memories.providers.endpoint import Endpoint
+from memories.providers.exports import INT8
 from memories.providers.fake import FakeEmbedder
 from memories.providers.minilm import MiniLM
 from memories.providers.sentences import SentenceTransformer
@@ -30,7 +31,11 @@ SECONDS = Histogram("novamem_embedding_seconds", "Time of one call of an embeddi
 CACHED = Counter("novamem_query_embeddings_cached", "Questions whose vector was known", ["model"])
 
 # The models that are only one, by provider; and the providers that offer many, by their names.
-EMBEDDERS: dict[str, Embedder] = {"minilm": MiniLM(), "fake": FakeEmbedder()}
+EMBEDDERS: dict[str, Embedder] = {
+    "minilm": MiniLM(),
+    "minilm-int8": MiniLM("minilm-int8", INT8),
+    "fake": FakeEmbedder(),
+}
 FAMILIES: dict[str, Callable[[str, int], Embedder]] = {"sentence-transformers": SentenceTransformer, "openai": Endpoint}
 
 _made: dict[tuple[str, str, int], Embedder] = {}

@@ -1,10 +1,11 @@
-"""Exports a sentence-transformers model as one graph: `python -P graph_export.py MODEL FOLDER < texts.json`.
+"""Exports a sentence-transformers model as one graph: `python -P graph_export.py MODEL FOLDER float|int8 < texts.json`.
 
 A process of its own, so that torch, which takes seconds and 400 MB, never enters the one that serves. Writes
 `model.onnx` and `reference.npy`, torch's own vectors of the given texts, to check the graph against.
 """
 
 import json
+import logging
 import sys
 import warnings
 from pathlib import Path
@@ -31,7 +32,11 @@ class Pooled(torch.nn.Module):  # type: ignore[misc]  # torch has no types here
         return torch.nn.functional.normalize(mean, p=2, dim=1)
 
 
-def export(source: str, folder: Path, texts: list[str]) -> None:
+# What calculates with weights: of whole numbers, each column of them scaled by itself.
+QUANTISED = ["MatMul", "Gemm", "Gather"]
+
+
+def export(source: str, folder: Path, texts: list[str], *, form: str) -> None:
     """Write graph and reference."""
     disable_progress_bar()  # type: ignore[no-untyped-call]
     torch.set_num_threads(1)
@@ -55,7 +60,19 @@ def export(source: str, folder: Path, texts: list[str]) -> None:
             opset_version=17,
             dynamo=False,  # the newer exporter takes five times as long, needs two more packages, gives no faster graph
         )
+    if form == "int8":
+        quantise(folder / "model.onnx")
+
+
+def quantise(graph: Path) -> None:
+    """Let a graph calculate with whole numbers of 8 bits."""
+    from onnxruntime.quantization import QuantType, quantize_dynamic
+
+    logging.disable(logging.WARNING)  # it tells of each part that it leaves as it is
+    quantize_dynamic(
+        str(graph), str(graph), weight_type=QuantType.QInt8, per_channel=True, op_types_to_quantize=QUANTISED
+    )
 
 
 if __name__ == "__main__":
-    export(sys.argv[1], Path(sys.argv[2]), json.load(sys.stdin))
+    export(sys.argv[1], Path(sys.argv[2]), json.load(sys.stdin), form=sys.argv[3])

@@ -86,7 +86,7 @@ def test_every_wrong_one_is_named(monkeypatch):
     with pytest.raises(ImproperlyConfigured) as raised:
         env.load()
     assert str(raised.value) == (
-        "EMBEDDER='parrot' is not known. Use one of: minilm, fake. ARCHIVE_DAYS must be from 1 to 36500."
+        "EMBEDDER='parrot' is not known. Use one of: minilm, minilm-int8, fake. ARCHIVE_DAYS must be from 1 to 36500."
     )
 
 

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
-from memories.providers import exports
+from memories.providers import embeddings, exports
 from memories.providers.graphs import length_batches
 from memories.providers.minilm import MiniLM, encoder_of
 from memories.providers.sentences import SentenceEncoder
@@ -44,7 +44,7 @@ def again(root, tmp_path, monkeypatch):
     whole, made = tmp_path / "whole", []
     shutil.copytree(next(path for path in root.iterdir() if path.is_dir()), whole)
 
-    def export(_, draft):
+    def export(_, draft, form):
         made.append(draft)
         shutil.copytree(whole, draft, dirs_exist_ok=True)
 
@@ -63,6 +63,20 @@ def test_its_vectors_are_those_of_torch(root):
     theirs = SentenceEncoder(str(SOURCE)).encode(TEXTS)
     assert ours.dtype == np.float32
     assert (ours * theirs).sum(axis=1).min() >= 0.9999
+
+
+def test_whole_numbers_give_a_model_of_its_own_that_is_nearly_the_same(root, tmp_path, settings):
+    settings.DATA_DIR = tmp_path
+    shutil.copytree(root, tmp_path / "models")
+    model = embeddings.EMBEDDERS["minilm-int8"]
+    assert model.name == "minilm-int8"
+    rough, exact = MiniLM(model.name, exports.INT8).embed(TEXTS), exports.exported(SOURCE, root=root, load=load)
+    cosines = (rough * exact.encode(TEXTS)).sum(axis=1)
+    assert 0.97 <= cosines.min() < 0.9999
+    assert np.linalg.norm(rough, axis=1) == pytest.approx(1, abs=1e-5)
+    float_folder, int8_folder = sorted(path for path in (tmp_path / "models").iterdir() if path.is_dir())
+    assert int8_folder.name == f"{float_folder.name}-int8"
+    assert (int8_folder / "model.onnx").stat().st_size < (float_folder / "model.onnx").stat().st_size / 3
 
 
 def test_it_is_exported_once(root, no_export):

@@ -52,7 +52,7 @@ class Command(TyperCommand):
     def add(
         self,
         name: Name,
-        provider: Annotated[str, Option(help="One of: sentence-transformers, openai, minilm.")],
+        provider: Annotated[str, Option(help="One of: sentence-transformers, openai, minilm, minilm-int8.")],
         dim: Annotated[int, Option(help="How many dimensions.")],
         as_json: AsJson = False,
     ) -> None:

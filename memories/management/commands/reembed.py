@@ -27,7 +27,7 @@ class Command(TyperCommand):
     def handle(
         self,
         model: Annotated[str, Option(help="Its name; for sentence-transformers also a folder.")],
-        provider: Annotated[str, Option(help="To add it. One of: sentence-transformers, openai, minilm.")] = "",
+        provider: Annotated[str, Option(help="To add it: sentence-transformers, openai, minilm or minilm-int8.")] = "",
         dim: Annotated[int, Option(help="To add it: how many dimensions.", min=0, max=LARGEST_DIM)] = 0,
         project: Annotated[str, Option(help="Only this project.")] = "",
         activate: Annotated[bool, Option(help="Switch to it when nothing is missing.")] = False,
