@@ -3,7 +3,6 @@
 Sources: Unicode's DerivedCoreProperties.txt (default-ignorable code points), UTS #39 (look-alikes), UAX #15 (NFKC).
 """
 
-import hashlib
 import hmac
 import re
 import unicodedata
@@ -77,10 +76,7 @@ def says_something(text: str) -> bool:
 
 def digest_of(*parts: str, salt: bytes) -> bytes:
     """Keyed SHA-256 of the parts in UTF-8, each preceded by its length, so that no two lists of parts read the same."""
-    whole = hmac.new(salt, digestmod=hashlib.sha256)
-    for part in parts:
-        whole.update(_framed(part))
-    return whole.digest()
+    return hmac.digest(salt, b"".join(map(_framed, parts)), "sha256")
 
 
 def digests_of_pairs(pairs: Iterable[tuple[str, str]], *, salt: bytes) -> set[bytes]:
