@@ -8,6 +8,7 @@ from typing import Any
 from conflicts.keys import NAMES, Naming, names_from
 from memories.models import Namespace
 from memories.models.namespace import parts_of
+from memories.models.scoring import OWN_RATES, Rates
 
 FACTS = f"""n.*, {NAMES} AS named,
     EXISTS (SELECT FROM memories_claim c
@@ -16,7 +17,8 @@ FACTS = f"""n.*, {NAMES} AS named,
     EXISTS (SELECT FROM memories_erasure e WHERE e.project_id = n.project_id) AS has_erasures,
     EXISTS (SELECT FROM conflicts_ruling r
         WHERE r.project_id = n.project_id AND r.namespace_id = n.id AND cardinality(r.ruled_out_fragments) > 0
-    ) AS has_rulings"""
+    ) AS has_rulings,
+    {OWN_RATES} AS rates"""
 STATES = f"""
     SELECT {FACTS}
     FROM memories_namespace n
@@ -41,6 +43,8 @@ class NamespaceState:
     has_erasures: bool
     # Whether somebody ruled a memory out here.
     has_rulings: bool
+    # By which its project's memories weigh.
+    rates: Rates
 
 
 def states_of(project_id: uuid.UUID, names: Iterable[str]) -> dict[str, NamespaceState]:
@@ -66,7 +70,7 @@ def _read(project_id: uuid.UUID, names: list[str]) -> dict[tuple[str, str | None
     rows: list[Any] = list(Namespace.objects.raw(STATES, wanted))
     return {
         (row.root_name, row.user): NamespaceState(
-            row, names_from(row.named), row.is_claimed, row.has_erasures, row.has_rulings
+            row, names_from(row.named), row.is_claimed, row.has_erasures, row.has_rulings, Rates.of(row.rates)
         )
         for row in rows
     }

@@ -293,7 +293,8 @@ def _pair_as_before(row: PendingConflict, pairs: dict[str, dict[str, Any]]) -> N
 
 def visible_conflicts(principal: Principal) -> Any:
     """Return the conflicts in the namespaces that the principal reads, with both sides at hand."""
-    rows = PendingConflict.objects.within(principal.project_id).select_related("namespace", "newcomer", "existing")
+    rows = PendingConflict.objects.within(principal.project_id)
+    rows = rows.select_related("project", "namespace", "newcomer", "existing")
     return rows.filter(namespace__in=access.readable_scopes(principal))
 
 

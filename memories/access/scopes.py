@@ -87,7 +87,8 @@ def find(principal: Principal, name: str) -> Namespace | None:
     """Return the namespace of that name, for the request's user, when it exists and is the principal's to change."""
     if not _reaches(principal, name):
         return None
-    found: Namespace | None = Namespace.objects.within(principal.project_id).named([principal.scope(name)]).first()
+    rows = Namespace.objects.within(principal.project_id).named([principal.scope(name)]).select_related("project")
+    found: Namespace | None = rows.first()
     return found
 
 

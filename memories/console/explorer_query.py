@@ -231,9 +231,13 @@ class ExplorerQuery:
             rows = rows.filter(grant_id__in=known.values("grant_id"))
         if self.trust:
             rows = in_tenth_of_trust(rows, int(self.trust[2:]))
+        if not self.relevance:
+            return rows
+        own = thresholds_of(project_id)
         if self.relevance in CROSSINGS:
-            return crossing(rows, self.relevance, now=now, own=thresholds_of(project_id))
-        return in_tenth_of_relevance(rows, int(self.relevance[2:]), now=now) if self.relevance else rows
+            return crossing(rows, self.relevance, now=now, own=own)
+        found: QuerySet[Any] = in_tenth_of_relevance(rows, int(self.relevance[2:]), now=now, own=own)
+        return found
 
     def search_filters(self) -> Filters:
         """Return the same for a ranked search."""

@@ -19,6 +19,7 @@ from memories.console.review_items import names_of
 from memories.models import ApiKey, Claim, Fragment, Owner, Receipt, Revision
 from memories.models.answer_rows import load_answer_rows
 from memories.models.history import actor_of
+from memories.upkeep.thresholds import Thresholds
 
 LAST, SHOWN = 5_000, 50  # receipts that are looked through, and retrievals that are shown
 # What may change in a fragment's life and says something to a person.
@@ -101,6 +102,13 @@ class Detail:
     rulings: list[RulingMark] = field(default_factory=list)
     # The relevance of the next 90 days as points of a drawing, 0 at the bottom.
     curve: str = ""
+    # Those of its project.
+    thresholds: Thresholds = field(default_factory=Thresholds)
+
+    @property
+    def bounds(self) -> list[float]:
+        """Below which relevance makes cold, and archives, as heights of the drawing."""
+        return [100 - 100 * least for least in (self.thresholds.cold_below, self.thresholds.archive_below)]
 
     @property
     def claim(self) -> Claim | None:
@@ -129,7 +137,7 @@ def read(principal: Principal, fragment_id: uuid.UUID, *, tab: str = "", now: da
 def _tab(principal: Principal, row: Any, tab: str, now: datetime.datetime) -> dict[str, Any]:
     match tab:
         case "trust":
-            return {"curve": _curve(row, now)}
+            return {"curve": _curve(row, now), "thresholds": Thresholds.of(row.project.thresholds)}
         case "links":
             return {"neighbours": _neighbours(principal, row)}
         case "retrievals":

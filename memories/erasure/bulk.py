@@ -25,7 +25,7 @@ FEW = 1_000  # so many are forgotten at once; more are an operation
 TIMES = ("since", "until", "event_since", "event_until")
 # As fingerprints tell texts: a text of punctuation alone is known by its signs.
 SAYS = "memories_fragment.content = %s OR nova_folded(memories_fragment.content) = NULLIF(nova_folded(%s), '')"
-RELEVANCE = relevance_of("memories_fragment", now="%s::timestamptz")
+RELEVANCE = relevance_of("memories_fragment", now="%s::timestamptz", rate="%s::float8")
 
 
 class CountDiffers(NovaError):
@@ -177,7 +177,8 @@ def _fitting(namespace: Namespace, request: ErasureRequest, *, now: datetime.dat
     if filters != Filters():
         rows = rows.filter(status__in=filters.statuses)
     if filters.min_relevance:
-        rows = rows.alias(relevance=RawSQL(RELEVANCE, [now])).filter(relevance__gte=filters.min_relevance)
+        rate = namespace.project.rates_in_force.decay_per_day
+        rows = rows.alias(relevance=RawSQL(RELEVANCE, [rate, now])).filter(relevance__gte=filters.min_relevance)
     return rows
 
 

@@ -54,7 +54,7 @@ def correct(
         agent_id=challenger.agent_id,
     )
     prepared = prepare([draft])
-    fragment = build_fragment(principal, prepared, namespace, now=now)
+    fragment = build_fragment(principal, prepared, namespace, rates=row.project.rates_in_force, now=now)
     drafts = [replace(ClaimDraft.of(claim).says, value=value, authority=None)] if claim else []
     typed = Correction(Newcomer(fragment, prepared.vectors[0], drafts), prepared.model)
     return resolve(principal, conflict_id, replace(settlement, correction=typed), now=now)

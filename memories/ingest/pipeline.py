@@ -22,7 +22,7 @@ from memories.ingest.updates import require_may_keep, sentences_claimed, with_in
 from memories.language import Routing, route_kept
 from memories.models import EmbeddingModel, Fragment, Namespace
 from memories.models.enums import FragmentType, SourceClass, SourceType
-from memories.models.scoring import initial_importance
+from memories.models.scoring import Rates
 from memories.providers import active_model, embed
 
 MANY = 16  # drafts
@@ -100,8 +100,9 @@ def store_each(principal: Principal, prepared: Prepared, *, now: datetime.dateti
         named = _states(principal, prepared.drafts)
         states = {state.namespace.id: state for state in named.values()}
         parents = _parents(principal, prepared.drafts)
+        rates = next((state.rates for state in states.values()), Rates())
         fragments = [
-            _fragment(principal, draft, routing, named[draft.namespace].namespace, parents, now)
+            _fragment(principal, draft, routing, named[draft.namespace].namespace, parents, now, rates=rates)
             for draft, routing in zip(prepared.drafts, prepared.routings, strict=True)
         ]
         has_erasures = any(state.has_erasures for state in states.values())
@@ -122,10 +123,10 @@ def store_each(principal: Principal, prepared: Prepared, *, now: datetime.dateti
 
 
 def build_fragment(
-    principal: Principal, prepared: Prepared, namespace: Namespace, *, now: datetime.datetime
+    principal: Principal, prepared: Prepared, namespace: Namespace, *, rates: Rates, now: datetime.datetime
 ) -> Fragment:
     """Return the one that was prepared, as a row that is not stored yet. Raise CeilingExceeded."""
-    return _fragment(principal, prepared.drafts[0], prepared.routings[0], namespace, {}, now)
+    return _fragment(principal, prepared.drafts[0], prepared.routings[0], namespace, {}, now, rates=rates)
 
 
 def _states(principal: Principal, drafts: Sequence[Draft]) -> dict[str, NamespaceState]:
@@ -170,11 +171,12 @@ def _fragment(
     namespace: Namespace,
     parents: dict[uuid.UUID, Fragment],
     now: datetime.datetime,
+    *,
+    rates: Rates,
 ) -> Fragment:
     ancestors = [parents[parent] for parent in draft.parents]
     entities = draft.entities if draft.entities is not None else [asdict(entity) for entity in routing.entities]
     valence = draft.emotional_valence if draft.emotional_valence is not None else routing.valence
-    importance = initial_importance(entities=len(entities), valence=valence, source_type=draft.source_type)
     agent = draft.agent_id or namespace.agent
     kind = draft.type or default_type(draft.source_type, routing)
     if draft.is_pinned or draft.is_anchor:
@@ -199,10 +201,7 @@ def _fragment(
         entities=entities,
         topics=draft.topics if draft.topics is not None else routing.topics,
         outcome=draft.outcome,
-        importance=bounded_importance(
-            importance if draft.importance is None else draft.importance,
-            rank=SOURCE_RANK[_ceiling(principal, draft)],
-        ),
+        importance=_importance(principal, draft, rates, entities=len(entities), valence=valence),
         emotional_valence=valence,
         is_pinned=draft.is_pinned,
         is_anchor=draft.is_anchor,
@@ -212,6 +211,13 @@ def _fragment(
         extra=with_instruction(draft.content, extra, source=provenance["source"]),
         **provenance,
     )
+
+
+def _importance(principal: Principal, draft: Draft, rates: Rates, *, entities: int, valence: float) -> float:
+    """Return what it was given, else what it has by itself; a weak writer's protects nothing."""
+    own = rates.initial_importance(entities=entities, valence=valence, source_type=draft.source_type)
+    given = own if draft.importance is None else draft.importance
+    return bounded_importance(given, rank=SOURCE_RANK[_ceiling(principal, draft)])
 
 
 def _is_attested(principal: Principal, draft: Draft) -> bool:

@@ -30,7 +30,7 @@ from memories.models.namespace import Namespace
 from memories.models.operation import AuditHorizon, Heartbeat, Operation, Receipt, RepeatedRequest, Seal
 from memories.models.project import AccountEvent, Membership, Owner, Project
 from memories.models.recall import RecallCheck, RecallRun
-from memories.models.scoring import days_between, decayed
+from memories.models.scoring import days_between
 from memories.models.search import (
     DocumentFrequency,
     Embedding,
@@ -109,6 +109,5 @@ __all__ = [
     "TenantQuerySet",
     "Tombstone",
     "days_between",
-    "decayed",
     "vector_text",
 ]

@@ -17,10 +17,10 @@ from memories.models.history import tracked
 from memories.models.scoring import (
     MORE_STABLE,
     MOST_STABLE,
+    OWN_RATES,
+    Rates,
     TrustParts,
     days_between,
-    decayed,
-    effective_weight,
     trust_parts,
 )
 from memories.models.table_spec import TableSpec
@@ -262,14 +262,14 @@ class Fragment(TenantModel):
         return access.access_count if access else 0
 
     def relevance_at(self, now: datetime.datetime) -> float:
-        """Return what decay has left of its relevance."""
+        """Return what decay has left of its relevance, by its project's rates."""
         kept, access = self.is_pinned or self.is_anchor, getattr(self, "access", None)
         days = days_between(self.last_used_at, now) / (access.stability if access else 1)
-        return decayed(self.base_relevance, days=days, kept=kept)
+        return self.project.rates_in_force.decayed(self.base_relevance, days=days, kept=kept)
 
     def weight_at(self, now: datetime.datetime) -> float:
-        """Return its effective weight."""
-        return effective_weight(
+        """Return its effective weight, by its project's rates."""
+        return self.project.rates_in_force.effective_weight(
             importance=self.importance,
             access_count=self.access_count,
             age_days=days_between(self.created_at, now),
@@ -330,31 +330,37 @@ class AccessQuerySet(TenantQuerySet):
     ) -> None:
         """Add counts and moves last access forward; fragments that are gone, or go meanwhile, are passed over.
 
-        Under `DECAY_SM2` an access on a later day (UTC) than the one before, or than birth, makes more stable.
+        Under `decay_sm2` an access on a later day (UTC) than the one before, or than birth, makes more stable.
         """
         ids = sorted(counts)
 
         def later(at: str, before: str, stability: str) -> str:
             days = " > ".join(f"({moment} AT TIME ZONE 'UTC')::date" for moment in (at, before))
-            grown = f"CASE WHEN {days} THEN least({MOST_STABLE}, {stability} * {MORE_STABLE}) ELSE {stability} END"
-            return grown if settings.DECAY_SM2 else stability
+            grown = f"least({MOST_STABLE}, {stability} * {MORE_STABLE})"
+            return f"CASE WHEN (SELECT sm2 FROM held_to) AND {days} THEN {grown} ELSE {stability} END"
 
         with connection.cursor() as cursor:
             cursor.execute(
                 f"""WITH here AS MATERIALIZED (
                        SELECT project_id, id, created_at FROM memories_fragment
-                       WHERE project_id = %s AND id = ANY (%s) ORDER BY id FOR KEY SHARE
-                   )
+                       WHERE project_id = %(project)s AND id = ANY (%(ids)s) ORDER BY id FOR KEY SHARE
+                   ), held_to AS (SELECT coalesce(({OWN_RATES} ->> 'decay_sm2')::boolean, %(sm2)s) AS sm2)
                    INSERT INTO memories_access AS a
                        (project_id, fragment_id, access_count, count_at_tier, last_accessed_at, stability)
                    SELECT f.project_id, f.id, t.n, 0, t.at, {later("t.at", "f.created_at", "1::float8")}
-                   FROM unnest(%s::uuid[], %s::int[], %s::timestamptz[]) AS t (id, n, at)
+                   FROM unnest(%(ids)s::uuid[], %(counts)s::int[], %(latest)s::timestamptz[]) AS t (id, n, at)
                    JOIN here f ON f.id = t.id
                    ORDER BY f.id
                    ON CONFLICT (fragment_id) DO UPDATE SET access_count = a.access_count + excluded.access_count,
                        last_accessed_at = greatest(a.last_accessed_at, excluded.last_accessed_at),
                        stability = {later("excluded.last_accessed_at", "a.last_accessed_at", "a.stability")}""",
-                [project_id, ids, ids, [counts[i] for i in ids], [latest[i] for i in ids]],
+                {
+                    "project": project_id,
+                    "ids": ids,
+                    "counts": [counts[i] for i in ids],
+                    "latest": [latest[i] for i in ids],
+                    "sm2": Rates().decay_sm2,
+                },
             )
 
 
@@ -371,7 +377,7 @@ class Access(models.Model):
     # What access_count was when the fragment came into its tier.
     count_at_tier = models.PositiveIntegerField(default=0)
     last_accessed_at = models.DateTimeField()
-    # Divides the rate of decay; grows under DECAY_SM2 only.
+    # Divides the rate of decay; grows under `decay_sm2` only.
     stability = models.FloatField(default=1.0)
 
     objects = AccessQuerySet.as_manager()

@@ -2,6 +2,7 @@
 
 import secrets
 import uuid
+from functools import cached_property
 from typing import ClassVar
 
 from django.conf import settings
@@ -11,6 +12,7 @@ from django.utils import timezone
 
 from memories.models.enums import OwnerKind, Role
 from memories.models.history import EVENTS, tracked
+from memories.models.scoring import Rates
 from memories.models.table_spec import TableSpec
 from memories.models.tenant import Current, TenantModel, Xid8Field, one_of, unique_in_project
 
@@ -34,6 +36,8 @@ class Project(models.Model):
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     # Its own numbers of upkeep, by name (memories.upkeep.thresholds); what is missing is the installation's.
     thresholds = models.JSONField(blank=True, default=dict, db_default={}, editable=False)
+    # Its own of `Rates`, by name; what is missing is the installation's.
+    rates = models.JSONField(blank=True, default=dict, db_default={}, editable=False)
 
     class Meta:
         constraints: ClassVar = [
@@ -42,6 +46,11 @@ class Project(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @cached_property
+    def rates_in_force(self) -> Rates:
+        """The rates by which its memories fade and weigh."""
+        return Rates.of(self.rates)
 
 
 @tracked("id", "project", "user", "role", "created_at")

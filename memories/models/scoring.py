@@ -1,12 +1,16 @@
-"""Scores: decay, weight and trust with their thresholds; Python and SQL are made of the same constants.
+"""Scores: decay, weight and trust with their thresholds; Python and SQL are made of the same numbers.
 
-SQL expressions are over a fragment `f` and its accesses `a`; the moment is the parameter `now` unless another is
-given. Postgres refuses a product too small for a float, so the factors are kept above the smallest.
+Decay and weight go by the rates of a project, trust by constants. SQL expressions are over a fragment `f` and its
+accesses `a`; the moment is the parameter `now` unless another is given, and each rate the parameter of its name.
+Postgres refuses a product too small for a float, so the factors are kept above the smallest.
 """
 
 import datetime
+import json
 import math
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, NamedTuple, Self
 
 from django.conf import settings
 from django.db.models import Case, F, FloatField, Value, When
@@ -14,20 +18,11 @@ from django.db.models.functions import Cast, Least
 
 from memories.models.enums import SourceClass
 
-# Decay of relevance. COLD: below it a memory moves to the cold tier; FADED: below it consolidation archives it.
-DECAY_PER_DAY: float = settings.DECAY["decay_per_day"]
+# Of relevance. COLD: below it a memory moves to the cold tier; FADED: below it consolidation archives it.
 COLD, FADED = settings.DECAY["cold_below"], settings.DECAY["archive_below"]
 # What a read on a further day multiplies stability by, and the most of it; stability divides the rate of decay.
 MORE_STABLE, MOST_STABLE = 1.3, 10.0
-
-# Weight: at birth, and as time and use go on.
-WEIGHTS: dict[str, float] = settings.WEIGHTS
-BASE, PER_ENTITY, PER_VALENCE = (WEIGHTS[name] for name in ("base", "entity", "valence"))
-SOURCE_BONUS = {name: WEIGHTS[name] for name in ("manual", "conversation")}
-LEAST, MOST = 0.1, 1.0
-PER_ACCESS, LIGHTER_PER_DAY, FEELING, KEPT_ON_PURPOSE = (
-    WEIGHTS[name] for name in ("access", "decay_per_day", "emotion", "kept")
-)
+LEAST, MOST = 0.1, 1.0  # importance
 
 # From this importance on upkeep neither shortens nor evicts; the most that a weak writer may give.
 PROTECTED: float = settings.PROTECTED_IMPORTANCE
@@ -61,54 +56,94 @@ def days_since(moment: str, *, now: str = "%(now)s") -> str:
     return f"greatest(0, extract(epoch FROM {now} - {moment})::float8 / 86400)"
 
 
-def decayed(base: float, *, days: float, kept: bool) -> float:
-    """Return base · e^(−.05 · days), days since the last access ÷ stability; what is kept does not decay."""
-    return base if kept else base * math.exp(-DECAY_PER_DAY * days)
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """How fast relevance decays in a project, and what its memories weigh: the installation's where it has no own."""
+
+    decay_per_day: float = settings.DECAY["decay_per_day"]
+    # Whether what is read on several days fades more slowly.
+    decay_sm2: bool = field(default_factory=lambda: bool(settings.DECAY_SM2))
+    # Importance at birth.
+    weight_base: float = settings.WEIGHTS["base"]
+    weight_entity: float = settings.WEIGHTS["entity"]
+    weight_valence: float = settings.WEIGHTS["valence"]
+    weight_manual: float = settings.WEIGHTS["manual"]
+    weight_conversation: float = settings.WEIGHTS["conversation"]
+    # Weight, as time and use go on.
+    weight_access: float = settings.WEIGHTS["access"]
+    weight_decay_per_day: float = settings.WEIGHTS["decay_per_day"]
+    weight_emotion: float = settings.WEIGHTS["emotion"]
+    weight_kept: float = settings.WEIGHTS["kept"]
+
+    @classmethod
+    def of(cls, own: Mapping[str, Any] | str) -> Self:
+        """Return those in force in a project that has these of its own, by name; also as a statement answers them."""
+        known = json.loads(own) if isinstance(own, str) else own
+        return cls(**{name: known[name] for name in RATES if name in known}) if known else cls()
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """The parameters of the expressions in SQL."""
+        return asdict(self)
+
+    def decayed(self, base: float, *, days: float, kept: bool) -> float:
+        """Return base · e^(−.05 · days), days since the last access ÷ stability; what is kept does not decay."""
+        return base if kept else base * math.exp(-self.decay_per_day * days)
+
+    def initial_importance(self, *, entities: int, valence: float, source_type: str) -> float:
+        """Return the importance (.1 to 1) of a memory that was given none.
+
+        .5 + .05 · entities + .2 · |valence| + bonus (manual .3, conversation .1).
+        """
+        bonus = {"manual": self.weight_manual, "conversation": self.weight_conversation}.get(source_type, 0.0)
+        weight = self.weight_base + self.weight_entity * entities + self.weight_valence * abs(valence) + bonus
+        return min(MOST, max(LEAST, weight))
+
+    def effective_weight(
+        self, *, importance: float, access_count: int, age_days: float, valence: float, pinned_or_anchor: bool
+    ) -> float:
+        """Return what a memory weighs at an age of `age_days` (days since its creation; before it counts as 0).
+
+        importance · (1 + .1 · ln(n + 1)) · e^(−.1 · days) · (1 + .3 · |valence|), × 1.5 for pinned or anchored.
+        """
+        use = 1 + self.weight_access * math.log1p(access_count)
+        age = math.exp(-self.weight_decay_per_day * max(0.0, age_days))
+        feeling = 1 + self.weight_emotion * abs(valence)
+        return importance * use * age * feeling * (self.weight_kept if pinned_or_anchor else 1.0)
 
 
-def decayed_sql(base: str, *, days: str, stability: str = STABILITY) -> str:
+RATES = [each.name for each in fields(Rates)]
+# The own rates of the parameter `project`, in the statement that needs them.
+OWN_RATES = "(SELECT p.rates FROM memories_project p WHERE p.id = %(project)s)"
+
+
+def decayed_sql(base: str, *, days: str, stability: str = STABILITY, rate: str = "%(decay_per_day)s::float8") -> str:
     """Return SQL for what `decayed` says of a memory that is not kept."""
-    return f"greatest({base}, 1e-100) * exp(greatest(-300, -{DECAY_PER_DAY} * {days} / {stability}))"
+    return f"greatest({base}, 1e-100) * exp(greatest(-300, -{rate} * {days} / {stability}))"
 
 
-def relevance_sql(*, now: str = "%(now)s") -> str:
+def relevance_sql(*, now: str = "%(now)s", rate: str = "%(decay_per_day)s::float8") -> str:
     """Return SQL for the relevance of `f` at a moment."""
     return f"""CASE WHEN {KEPT} THEN f.base_relevance
-        ELSE {decayed_sql("f.base_relevance", days=days_since(LAST_USED, now=now))} END"""
+        ELSE {decayed_sql("f.base_relevance", days=days_since(LAST_USED, now=now), rate=rate)} END"""
 
 
-def relevance_of(row: str, *, now: str = "%(now)s") -> str:
+def relevance_of(row: str, *, now: str = "%(now)s", rate: str = "%(decay_per_day)s::float8") -> str:
     """Return SQL for the relevance of one fragment, by the name that its table has in the statement."""
-    return f"""(SELECT {relevance_sql(now=now)} FROM (SELECT {row}.*) AS f
+    return f"""(SELECT {relevance_sql(now=now, rate=rate)} FROM (SELECT {row}.*) AS f
         LEFT JOIN memories_access a ON a.project_id = f.project_id AND a.fragment_id = f.id)"""
 
 
-def initial_importance(*, entities: int, valence: float, source_type: str) -> float:
-    """Return the importance (.1 to 1) of a memory that was given none.
-
-    .5 + .05 · entities + .2 · |valence| + bonus (manual .3, conversation .1).
-    """
-    weight = BASE + PER_ENTITY * entities + PER_VALENCE * abs(valence) + SOURCE_BONUS.get(source_type, 0.0)
-    return min(MOST, max(LEAST, weight))
-
-
-def effective_weight(
-    *, importance: float, access_count: int, age_days: float, valence: float, pinned_or_anchor: bool
-) -> float:
-    """Return what a memory weighs at an age of `age_days` (days since its creation; before it counts as 0).
-
-    importance · (1 + .1 · ln(n + 1)) · e^(−.1 · days) · (1 + .3 · |valence|), × 1.5 for pinned or anchored.
-    """
-    use = 1 + PER_ACCESS * math.log1p(access_count)
-    age = math.exp(-LIGHTER_PER_DAY * max(0.0, age_days))
-    feeling = 1 + FEELING * abs(valence)
-    return importance * use * age * feeling * (KEPT_ON_PURPOSE if pinned_or_anchor else 1.0)
-
-
-WEIGHT_SQL = f"""greatest(f.importance, 1e-100) * (1 + {PER_ACCESS} * ln(coalesce(a.access_count, 0) + 1))
-    * exp(greatest(-300, -{LIGHTER_PER_DAY} * {days_since("f.created_at")}))
-    * (1 + {FEELING} * greatest(abs(f.emotional_valence), 1e-100))
-    * CASE WHEN {KEPT} THEN {KEPT_ON_PURPOSE} ELSE 1 END"""
+WEIGHT_SQL = f"""greatest(f.importance, 1e-100)
+    * (1 + %(weight_access)s::float8 * ln(coalesce(a.access_count, 0) + 1))
+    * exp(greatest(-300, -%(weight_decay_per_day)s::float8 * {days_since("f.created_at")}))
+    * (1 + %(weight_emotion)s::float8 * greatest(abs(f.emotional_valence), 1e-100))
+    * CASE WHEN {KEPT} THEN %(weight_kept)s::float8 ELSE 1 END"""
+IMPORTANCE_SQL = f"""least({MOST}, greatest({LEAST}, %(weight_base)s::float8
+    + %(weight_entity)s::float8 * jsonb_array_length(f.entities)
+    + %(weight_valence)s::float8 * abs(f.emotional_valence)
+    + CASE f.source_type WHEN 'manual' THEN %(weight_manual)s::float8
+        WHEN 'conversation' THEN %(weight_conversation)s::float8 ELSE 0 END))"""
 
 
 class TrustParts(NamedTuple):

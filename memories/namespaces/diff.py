@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from conflicts.rulings import fragment_ruled
 from memories.models.enums import STANDING
@@ -152,11 +153,15 @@ def rivals_of(
 ) -> dict[uuid.UUID, list[BranchRival]]:
     """Return who stands in the target for the same memory or source, by the id of the one that comes."""
     found: dict[uuid.UUID, list[BranchRival]] = defaultdict(list)
-    for own, *rival in fetch(RIVALS, {**way.values, "ids": list(ids), "now": now, "standing": list(STANDING)}):
+    for own, *rival in fetch(RIVALS, {**_values(way, ids, now), "standing": list(STANDING)}):
         found[own].append(BranchRival(*rival))
     return found
 
 
 def relevances(way: CopyRoute, ids: Sequence[uuid.UUID], *, now: datetime.datetime) -> dict[uuid.UUID, float]:
     """Return what decay left of each memory by now."""
-    return dict(fetch(RELEVANCES, {**way.values, "ids": list(ids), "now": now}))
+    return dict(fetch(RELEVANCES, _values(way, ids, now)))
+
+
+def _values(way: CopyRoute, ids: Sequence[uuid.UUID], now: datetime.datetime) -> dict[str, Any]:
+    return {**way.values, **way.source.project.rates_in_force.params, "ids": list(ids), "now": now}

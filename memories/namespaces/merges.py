@@ -122,7 +122,8 @@ def merge(principal: Principal, operation: Operation, progress: Progress) -> dic
 def _ways(source: Namespace, target: Namespace, operation: Operation) -> Iterator[CopyRoute]:
     """From the one to the other, then for each user of the source from scope to scope."""
     yield CopyRoute(source, target, operation.id)
-    for scope in Namespace.objects.within(source.project_id).below([source]).order_by("name"):
+    scopes = Namespace.objects.within(source.project_id).below([source]).select_related("project")
+    for scope in scopes.order_by("name"):
         name = scope_name(target.name, scope.user)
         yield CopyRoute(scope, Namespace.objects.ensure(project_id=target.project_id, name=name), operation.id)
 

@@ -14,7 +14,7 @@ from conflicts.rulings import claim_ruled, text_ruled
 from memories.models import Claim, Fragment
 from memories.models.enums import INSTRUCTION, SourceClass
 from memories.models.fragment import wording_of
-from memories.models.scoring import LAST_USED, STABILITY, days_since, decayed
+from memories.models.scoring import LAST_USED, STABILITY, Rates, days_since
 from memories.models.sql import PROJECT, fetch
 from memories.retrieval.candidate_search import (
     BEGINNING,
@@ -118,10 +118,9 @@ class Candidate:
         """Whether time does nothing to it."""
         return self.is_pinned or self.is_anchor
 
-    @property
-    def relevance_score(self) -> float:
-        """Its relevance now, decayed."""
-        return decayed(self.base_relevance, days=self.unread, kept=self.kept)
+    def relevance_score(self, rates: Rates) -> float:
+        """Return its relevance now, decayed."""
+        return rates.decayed(self.base_relevance, days=self.unread, kept=self.kept)
 
 
 NOW = "%s::timestamptz"

@@ -374,7 +374,8 @@ def _ranked(
     standing = {one.id for one in left if trail.paths[one.id].instruction and "relevance" in profile.needs}
 
     def signals(candidate: Candidate, names: Iterable[str]) -> dict[str, float]:
-        return ranking.signals(candidate, relevance=relevance[candidate.id], by_meaning=by_meaning, names=names)
+        worth = relevance[candidate.id]
+        return ranking.signals(candidate, rates=places.rates, relevance=worth, by_meaning=by_meaning, names=names)
 
     scores = {one.id: round(profile.score(signals(one, profile.needs)) + (one.id in first), 6) for one in left}
     scores |= ranking.lifted(standing, scores, behind=min(BEFORE_INSTRUCTIONS, -(-question.top_k // 2)))
@@ -432,7 +433,7 @@ def _refused(
     is_asked_for = by_key and question.min_similarity <= 0
     if by_meaning and not is_asked_for and (candidate.cosine or 0.0) < question.min_similarity:
         return Stage.SIMILARITY
-    return Stage.FRESHNESS if floor and candidate.relevance_score < floor else None
+    return Stage.FRESHNESS if floor and candidate.relevance_score(places.rates) < floor else None
 
 
 def _loaded(

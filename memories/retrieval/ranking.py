@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from memories.models.scoring import decayed, effective_weight, trust
+from memories.models.scoring import Rates, trust
 from memories.retrieval.candidates import Candidate
 
 Signals = Mapping[str, float]
@@ -41,7 +41,7 @@ PROFILES: dict[str, Profile] = {
 }
 
 
-def _confidence(candidate: Candidate) -> float:
+def _confidence(candidate: Candidate, _: Rates) -> float:
     return trust(
         source=candidate.source,
         corroboration=candidate.corroboration,
@@ -51,8 +51,8 @@ def _confidence(candidate: Candidate) -> float:
     )
 
 
-def _weight(candidate: Candidate) -> float:
-    return effective_weight(
+def _weight(candidate: Candidate, rates: Rates) -> float:
+    return rates.effective_weight(
         importance=candidate.importance,
         access_count=candidate.access_count,
         age_days=candidate.age,
@@ -62,13 +62,13 @@ def _weight(candidate: Candidate) -> float:
 
 
 # What a candidate is worth by itself; `relevance` is the question's.
-SIGNALS: dict[str, Callable[[Candidate], float]] = {
+SIGNALS: dict[str, Callable[[Candidate, Rates], float]] = {
     "confidence": _confidence,
-    "recency": lambda candidate: math.exp(-RECENCY_PER_DAY * candidate.unchanged),
-    "importance": lambda candidate: candidate.importance,
-    "similarity": lambda candidate: candidate.cosine or 0.0,  # the raw cosine, 0 without a vector
-    "decay": lambda candidate: decayed(1.0, days=candidate.unread, kept=candidate.kept),
-    "use": lambda candidate: 1 + math.log1p(candidate.access_count) / USE,
+    "recency": lambda candidate, _: math.exp(-RECENCY_PER_DAY * candidate.unchanged),
+    "importance": lambda candidate, _: candidate.importance,
+    "similarity": lambda candidate, _: candidate.cosine or 0.0,  # the raw cosine, 0 without a vector
+    "decay": lambda candidate, rates: rates.decayed(1.0, days=candidate.unread, kept=candidate.kept),
+    "use": lambda candidate, _: 1 + math.log1p(candidate.access_count) / USE,
     "weight": _weight,
 }
 NAMES = ("relevance", *SIGNALS)
@@ -80,11 +80,11 @@ LEAST_STEP = 1e-6  # between two scores
 
 
 def signals(
-    candidate: Candidate, *, relevance: float, by_meaning: bool = True, names: Iterable[str] = NAMES
+    candidate: Candidate, *, rates: Rates, relevance: float, by_meaning: bool = True, names: Iterable[str] = NAMES
 ) -> dict[str, float]:
     """Return the signals of these names, to 4 places; by words alone the relevance stands in for the similarity."""
     questions = {"relevance"} if by_meaning else {"relevance", "similarity"}
-    return {name: round(relevance if name in questions else SIGNALS[name](candidate), 4) for name in names}
+    return {name: round(relevance if name in questions else SIGNALS[name](candidate, rates), 4) for name in names}
 
 
 def marks(which: Hashable, *, first: Collection[Hashable], standing: Collection[Hashable]) -> dict[str, float]:

@@ -14,6 +14,7 @@ from memories import access
 from memories.access import NotPermitted, Principal
 from memories.models import EmbeddingModel, Namespace
 from memories.models.namespace import SHARED, parts_of
+from memories.models.scoring import OWN_RATES, Rates
 from memories.retrieval.candidate_search import INDEXED, suffix_of
 from memories.retrieval.conflict_filter import FOREIGN
 from memories.retrieval.questions import Question
@@ -22,12 +23,13 @@ from memories.retrieval.search_scopes import SearchScope, scopes_of
 # Raw, because every search asks: the ORM takes longer to word this than Postgres to answer it.
 KNOWN = f"""
     SELECT n.*, CASE WHEN n.name = ANY (%(roots)s::text[]) AND (%(whole)s OR {CLAIMED}) THEN {NAMES} END AS named,
-        {INDEXED.format(scope="n.id", whole="%(whole)s AND n.name = ANY (%(wanted)s::text[])")} AS vectors
+        {INDEXED.format(scope="n.id", whole="%(whole)s AND n.name = ANY (%(wanted)s::text[])")} AS vectors,
+        {OWN_RATES} AS rates
     FROM memories_namespace n
     WHERE n.project_id = %(project)s AND n.parent_id IS NULL
         AND (%(wide)s OR n.name = ANY (%(roots)s::text[]) OR n.forked_from_id IS NOT NULL)
     UNION ALL
-    SELECT n.*, CASE WHEN {CLAIMED} THEN {NAMES} END, {INDEXED.format(scope="n.id", whole="false")}
+    SELECT n.*, CASE WHEN {CLAIMED} THEN {NAMES} END, {INDEXED.format(scope="n.id", whole="false")}, {OWN_RATES}
     FROM unnest(%(roots)s::text[], %(users)s::text[]) AS asked (root, "user")
     JOIN memories_namespace r ON r.project_id = %(project)s AND r.parent_id IS NULL AND r.name = asked.root
     JOIN memories_namespace n ON n.project_id = r.project_id AND n.parent_id = r.id AND n."user" = asked."user"
@@ -46,6 +48,8 @@ class Places:
     names: Mapping[uuid.UUID, Naming] = field(default_factory=dict)
     # By scope whose vectors have an index that is ready: about how many it holds.
     indexed: Mapping[uuid.UUID, int] = field(default_factory=dict)
+    # By which all of them fade and weigh.
+    rates: Rates = field(default_factory=Rates)
 
     @cached_property
     def ranks(self) -> dict[uuid.UUID, int]:
@@ -121,7 +125,8 @@ def places_of(principal: Principal, question: Question, model: EmbeddingModel) -
     beside = next((row.id for row in own if row.root_name not in wanted_roots), None)
     names = {row.id: names_from(row.named) for row in own if row.named}
     indexed = {row.id: row.vectors for row in [*own, *others] if row.vectors is not None}
-    return Places(scopes, scopes_of(others), beside, names, indexed)
+    rates = Rates.of(known[0].rates) if known else Rates()
+    return Places(scopes, scopes_of(others), beside, names, indexed, rates)
 
 
 def _key(row: Namespace) -> tuple[str, str | None]:

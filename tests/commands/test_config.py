@@ -41,9 +41,9 @@ from memories.upkeep.consolidation.options import parse_options
 from memories.upkeep.lifecycle import compaction, eviction
 from memories.upkeep.thresholds import Thresholds
 run = parse_options({})
-print([scoring.decayed(1, days=1, kept=False), "-0.25 *" in scoring.relevance_sql(), scoring.COLD, scoring.FADED])
-weight = scoring.initial_importance(entities=1, valence=0, source_type="manual")
-print([weight, "0.7 * greatest(abs" in scoring.WEIGHT_SQL])
+rates = scoring.Rates()
+print([rates.decayed(1, days=1, kept=False), scoring.COLD, scoring.FADED])
+print([rates.initial_importance(entities=1, valence=0, source_type="manual"), rates.weight_emotion])
 print([run.dedup_threshold, run.corroborate_threshold, run.compress_age_days, run.prune_age_days])
 own = Thresholds()
 print([*compaction.DAYS.values(), own.warm_days, own.eviction_start, own.eviction_target, eviction.RECENT_HOURS])
@@ -92,8 +92,8 @@ def test_what_the_file_says_is_what_scores_and_upkeep_take(web_environment, tmp_
     assert ended.returncode == 0, ended.stderr
     told = [json.loads(line.replace("True", "true")) for line in ended.stdout.splitlines()]
     assert told == [
-        [pytest.approx(math.exp(-0.25)), True, 0.3, 0.2],
-        [pytest.approx(0.3), True],
+        [pytest.approx(math.exp(-0.25)), 0.3, 0.2],
+        [pytest.approx(0.3), 0.7],
         [0.97, 0.92, 10, 20],
         [5, 6, 7, 8, 0.85, 0.6, 12],
         [True],

@@ -10,6 +10,7 @@ from django.utils import timezone
 from memories import access, ingest, retrieval, usage_counters
 from memories.console import overview
 from memories.models import Access, Fragment, Operation, SearchDay
+from memories.upkeep.thresholds import set_thresholds
 from tests.console.conftest import words
 
 
@@ -46,6 +47,27 @@ def test_bars_lead_to_the_rows_behind_them(adam, many):
     for url, number in linked.items():
         listed = re.findall(r'id="row-([0-9a-f-]{36})"', adam.get(url).text)
         assert len(listed) == number, url
+
+
+@pytest.mark.parametrize(
+    ("rate", "days", "tenth"), [(None, 5, 7), (0.2, 5, 3), (None, 200, 0), (0.005, 200, 3), (0, 20_000, 9), (10, 1, 0)]
+)
+def test_relevance_is_counted_by_the_rate_of_the_project(adam, alice, old, principal, rate, days, tenth):
+    row = old(days)
+    set_thresholds(principal, {} if rate is None else {"decay_per_day": rate})
+    relevance = alice.client.get(f"/api/v1/fragments/{row.id}").json()["relevance_score"]
+    assert int(10 * relevance) == tenth or relevance == 1
+    linked = {url: number for url, number in bars(adam.get("/")).items() if "relevance=" in url}
+    assert [(url[-3:], number) for url, number in linked.items()] == [(f"0.{tenth}", 1)]
+    assert f'id="row-{row.id}"' in adam.get(next(iter(linked))).text
+
+
+@pytest.mark.parametrize(("rate", "days"), [(None, 34), (0.2, 5), (0.005, 375)])
+def test_what_crosses_a_threshold_does_so_by_the_rate_of_the_project(adam, old, principal, rate, days):
+    row = old(days)
+    set_thresholds(principal, {} if rate is None else {"decay_per_day": rate})
+    assert re.search(r"<strong>1</strong> get cold within a week", adam.get("/").text)
+    assert f'id="row-{row.id}"' in adam.get("/memories/?relevance=cooling").text
 
 
 def tiles(page):

@@ -21,7 +21,7 @@ PAGES = {
     "/context/": 16,
     "/context/?q=budget": 29,
     "/consolidation/": 19,
-    "/thresholds/": 31,
+    "/thresholds/": 38,
     "/backups/": 28,
     "/namespaces/": 27,
     "/namespaces/acme:main/merge/": 25,

@@ -9,6 +9,7 @@ from conflicts.models import PendingConflict
 from conflicts.public import ClaimDraft
 from memories import access
 from memories.models import Claim, Fragment, Link
+from memories.upkeep.thresholds import set_thresholds
 from tests.consolidation.conftest import DAY, beside, unit
 from tests.governed import Judge
 
@@ -266,6 +267,16 @@ def test_a_stale_cluster_becomes_a_digest(run, remember, link, now_of, principal
     assert of == {(made.id, row.id) for row in rows}
     assert {(now_of(row).status, now_of(row).archived_reason) for row in rows} == {("archived", "digested")}
     assert all(part in made.content for part in ("nests", "feeds"))
+
+
+@pytest.mark.parametrize(("own", "importance"), [({"weight_base": "0.9", "weight_valence": "0"}, 0.9), ({}, 0.5)])
+def test_a_digest_weighs_by_the_rates_of_the_project(run, remember, link, principal, own, importance):
+    set_thresholds(principal, {"weight_entity": "0", **own})
+    texts = ["The heron nests behind the mill.", "The heron feeds at the weir.", "The heron left in August."]
+    link(*(remember(t, vector=unit(*[0] * n, 1), age=40, read=1, importance=0.1) for n, t in enumerate(texts)))
+    assert run().report["compressed"]["clusters"] == 1
+    with access.enter(principal, why="test"):
+        assert Fragment.objects.get(source_type="digest").importance == pytest.approx(importance)
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memories.models.scoring import effective_weight, initial_importance
+from memories.models.scoring import Rates
 
 valences = st.floats(-1, 1)
 importances = st.floats(0.1, 1)
@@ -15,13 +15,13 @@ accesses = st.integers(0, 10**9)
 
 
 def importance(entities: int = 0, valence: float = 0.0, source_type: str = "file") -> float:
-    return initial_importance(entities=entities, valence=valence, source_type=source_type)
+    return Rates().initial_importance(entities=entities, valence=valence, source_type=source_type)
 
 
 def weight(
     importance: float = 0.5, access_count: int = 0, age_days: float = 0.0, valence: float = 0.0, kept: bool = False
 ) -> float:
-    return effective_weight(
+    return Rates().effective_weight(
         importance=importance, access_count=access_count, age_days=age_days, valence=valence, pinned_or_anchor=kept
     )
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 
-from memories.models import decayed
+from memories.models.scoring import Rates
 from tests.properties.ground import examples, undone
 from tests.properties.upkeep import NOW, Ground, alike_and_repeated, namespaces
 
@@ -79,7 +79,7 @@ def test_nothing_weaker_takes_the_place_of_what_is_stronger(principal, told, pol
 @given(base=st.floats(0, 1), days=st.floats(0, 3650), pinned=st.booleans())
 def test_property_09_forgetting_curve_exponential_decay(base, days, pinned):
     """Feature: hindsight-persistent-memory, Property 9: Forgetting curve exponential decay"""
-    found = decayed(base, days=days, kept=pinned)
+    found = Rates().decayed(base, days=days, kept=pinned)
     assert found == pytest.approx(base if pinned else base * math.exp(-0.05 * days), abs=1e-6)
 
 

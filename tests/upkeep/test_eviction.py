@@ -11,7 +11,7 @@ from django.utils import timezone
 from conflicts.public import ClaimDraft
 from memories import access, jobs, operations, upkeep
 from memories.models import Archive, Fragment, Operation, Tombstone
-from memories.models.scoring import effective_weight
+from memories.models.scoring import Rates
 from memories.operations import BadOptions
 from memories.upkeep.lifecycle.capacity import Capacity
 
@@ -56,7 +56,8 @@ def test_priority_is_weight_recency_and_association(old, link, read_at, ranked, 
     for n in range(3):
         link(row, old(20, f"Something else, number {n}."))
     read_at(row, 4, times=7)
-    weight = effective_weight(importance=0.6, access_count=7, age_days=10, valence=-0.5, pinned_or_anchor=False)
+    given = {"importance": 0.6, "access_count": 7, "age_days": 10, "valence": -0.5, "pinned_or_anchor": False}
+    weight = Rates().effective_weight(**given)
     expected = weight + 0.3 / (1 + 4 * 24 / 24) + 0.05 * math.log(4)
     assert dict(ranked())[row.id] == pytest.approx(expected, rel=1e-9)
 

@@ -10,8 +10,8 @@ from django.utils import timezone
 
 from memories import access, jobs, upkeep
 from memories.access import NotFound, NotPermitted
-from memories.models import Access, Fragment, decayed
-from memories.models.scoring import COLD
+from memories.models import Access, Fragment
+from memories.models.scoring import COLD, Rates
 from memories.operations import BadOptions
 from memories.upkeep.lifecycle.tiers import TierMismatch
 
@@ -138,7 +138,7 @@ def test_the_curve_is_that_of_the_record(fill, run, change, principal, at, tiers
             base, days = chance.random(), chance.uniform(0, 60)
             Fragment.objects.filter(id=each).update(base_relevance=base)
             Access.objects.count_up(principal.project_id, {each: 1}, {each: now - datetime.timedelta(days=days)})
-            expected.append(decayed(base, days=days, kept=False) < COLD)
+            expected.append(Rates().decayed(base, days=days, kept=False) < COLD)
     run("tier")
     assert [tier == "cold" for tier in tiers(*ids)] == expected
     assert 20 < sum(expected) < 180

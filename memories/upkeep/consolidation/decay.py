@@ -82,7 +82,7 @@ def count_fading(namespace: Namespace, wanted: Thresholds, *, now: datetime.date
     none: dict[str, list[uuid.UUID]] = {
         name: [] for name in ("losers", "keepers", "gone", "arrived", "claiming", "believed")
     }
-    below = {"cold": wanted.cold_below, "faded": wanted.archive_below}
+    below = {"cold": wanted.cold_below, "faded": wanted.archive_below, **wanted.rates.params}
     place: dict[str, Any] = {"project": namespace.project_id, "namespace": namespace.id, "now": now}
     with connection.cursor() as cursor:
         cursor.execute(FADING, {**place, **none, **below, "all": namespace.archive_policy == ArchivePolicy.ALL})
@@ -100,6 +100,7 @@ def _values(outlook: Outlook) -> dict[str, Any]:
         "claiming": [s.fragment for s in outlook.steps if s.phase == Phase.CONTRADICTIONS],
         "cold": outlook.thresholds.cold_below,
         "faded": outlook.thresholds.archive_below,
+        **outlook.thresholds.rates.params,
         "believed": list(outlook.believed),
         "all": outlook.namespace.archive_policy == ArchivePolicy.ALL,
         "now": outlook.now,
@@ -160,9 +161,9 @@ def _apply_steps(
     if not steps:
         return []
     ids = [step.fragment for step in steps]
-    values: dict[str, Any] = {"project": outlook.project_id, "ids": ids, "now": outlook.now}
+    values: dict[str, Any] = {"project": outlook.project_id, "ids": ids, "now": outlook.now, "below": below}
     with connection.cursor() as cursor:
-        cursor.execute(f"{statement} RETURNING f.id", {**values, "below": below})
+        cursor.execute(f"{statement} RETURNING f.id", {**values, **outlook.thresholds.rates.params})
         found: set[uuid.UUID] = {row[0] for row in cursor}
     return [step for step in steps if step.fragment in found]
 

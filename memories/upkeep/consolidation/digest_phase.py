@@ -192,7 +192,7 @@ def _store_all(outlook: Outlook, clusters: Sequence[tuple[DigestDraft, Sequence[
 
 def _store(outlook: Outlook, draft: DigestDraft, members: Sequence[uuid.UUID]) -> bool:
     rows = list(Fragment.objects.within(outlook.project_id).filter(id__in=members).order_by(*TOLD_IN_ORDER))
-    namespace = DigestPlace(outlook.principal, outlook.namespace, outlook.model, outlook.now)
+    namespace = DigestPlace(outlook.principal, outlook.namespace, outlook.model, outlook.now, outlook.thresholds.rates)
     try:
         store(namespace, draft, rows)
     except BlockedByErasure:  # what was forgotten may not come back in a digest either

@@ -89,13 +89,14 @@ def store_digest(principal: Principal, request: DigestRequest, *, now: datetime.
         members = _members(principal, request.ids, hold=True)
         texts = [row.content for row in members]
         draft = request.draft if texts == request.texts else DigestDraft(request.draft.id, extract(texts), None)
-        return store(DigestPlace(principal, namespace, request.model, now), draft, members)
+        rates = members[0].project.rates_in_force
+        return store(DigestPlace(principal, namespace, request.model, now, rates), draft, members)
 
 
 def _members(principal: Principal, ids: Sequence[uuid.UUID], *, hold: bool = False) -> list[Fragment]:
     """Return the memories, oldest first, if they may be digested by this principal."""
-    found = Fragment.objects.within(principal.project_id).filter(id__in=ids).select_related("namespace").order_by("id")
-    found = with_protection(found)
+    found = Fragment.objects.within(principal.project_id).filter(id__in=ids).select_related("namespace", "project")
+    found = with_protection(found.order_by("id"))
     rows: list[Any] = list(found.select_for_update(of=("self",), no_key=True) if hold else found)
     visible = {row.id: row for row in rows if principal.covers_reading(row.namespace.name)}
     if len(visible) < len(ids):

@@ -19,7 +19,7 @@ from memories.language import route
 from memories.language.extracts import extract, sentences
 from memories.models import EmbeddingModel, Fragment, Namespace
 from memories.models.enums import LinkKind, SourceClass, SourceType, Status
-from memories.models.scoring import initial_importance
+from memories.models.scoring import Rates
 from memories.providers import embed
 
 LEAST, MOST = 3, 50  # members of a cluster
@@ -42,12 +42,13 @@ def extracted(texts: Sequence[str], *, model: EmbeddingModel) -> str:
 
 @dataclass(frozen=True, slots=True)
 class DigestPlace:
-    """Where, when and by whom a digest is made."""
+    """Where, when and by whom a digest is made, and the rates by which memories weigh there."""
 
     principal: Principal
     namespace: Namespace
     model: EmbeddingModel
     now: datetime.datetime
+    rates: Rates
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,7 @@ def _fragment(place: DigestPlace, draft: DigestDraft, parents: Sequence[Fragment
     source = lowered_source(source=weakest.source, ceiling=place.principal.ceiling)
     if draft.origin:
         source = lowered_source(source=source, ceiling=SourceClass.INFERENCE)
-    importance = initial_importance(
+    importance = place.rates.initial_importance(
         entities=len(routing.entities), valence=routing.valence, source_type=SourceType.DIGEST
     )
     return Fragment(

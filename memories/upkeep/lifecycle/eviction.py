@@ -25,7 +25,7 @@ from memories.upkeep.failures import SetAside
 from memories.upkeep.lifecycle.capacity import ALL, Capacity, capacities
 from memories.upkeep.lifecycle.removal import BATCH, Cause, lock_fragments, remove_fragments
 from memories.upkeep.protections import IS_CHOSEN, USERS_OWN, is_spared
-from memories.upkeep.thresholds import thresholds_of
+from memories.upkeep.thresholds import Thresholds, thresholds_of
 
 RECENT_HOURS: int = settings.EVICTION["recent_hours"]
 NOBODY = uuid.UUID(int=0)  # who owns what has no owner
@@ -129,15 +129,21 @@ def candidates(
     most: int,
     tier: str | None = None,
     namespace_ids: Sequence[uuid.UUID] | None = None,
+    own: Thresholds | None = None,
 ) -> list[EvictionCandidate]:
-    """Return who would be evicted first, up to `most` of the tier and the namespaces, by default of all."""
+    """Return who would be evicted first, up to `most` of the tier and the namespaces, by default of all.
+
+    By the project's own thresholds and rates, or these.
+    """
+    own = own or thresholds_of(principal.project_id)
     params = {
         "project": principal.project_id,
         "now": now,
         "tiers": [tier] if tier else None,
         "namespaces": None if namespace_ids is None else list(namespace_ids),
         "nobody": NOBODY,
-        "greedy": _greedy(principal.project_id),
+        "greedy": _greedy(principal.project_id, own),
+        **own.rates.params,
     }
     found: list[EvictionCandidate] = []
     for authority, turn, number in turns(fetch(COUNTS, params), most):
@@ -146,9 +152,9 @@ def candidates(
     return found
 
 
-def _greedy(project_id: uuid.UUID) -> list[uuid.UUID]:
+def _greedy(project_id: uuid.UUID, own: Thresholds) -> list[uuid.UUID]:
     """Return the owners that hold more than OWNER_SHARE of what the project may, where there are others."""
-    share = settings.OWNER_SHARE * thresholds_of(project_id).capacity
+    share = settings.OWNER_SHARE * own.capacity
     found = fetch(GREEDY, {"project": project_id, "share": share}) if share else []
     return [owner or NOBODY for (owner,) in found]
 

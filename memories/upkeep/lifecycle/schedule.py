@@ -26,7 +26,7 @@ def due(project_id: uuid.UUID, *, now: datetime.datetime) -> list[str]:
     put_away = now - datetime.timedelta(days=settings.PUT_AWAY_DAYS)
     steps = {"warm_days": own.warm_days, "cold_below": own.cold_below, "promote_at": tiers.PROMOTE_AT}
     found = {
-        "tier": _any(tiers.MOVES, {**place, **steps, "now": now}) or _too_large(project_id),
+        "tier": _any(tiers.MOVES, {**place, **steps, **own.rates.params, "now": now}) or _too_large(project_id),
         "archive": _any(f"SELECT 1 {archival.DUE}", {**place, "before": put_away}),
         "compact": _any(compaction.PAGE, {**place, **ages, "after": uuid.UUID(int=0)}),
         "evict": bool(excesses(project_id)),
@@ -39,7 +39,7 @@ def count_due(namespace: Namespace, wanted: Thresholds, *, now: datetime.datetim
     place = {"project": namespace.project_id, "namespace": namespace.id, "tier": None, "now": now}
     steps = {"warm_days": wanted.warm_days, "cold_below": wanted.cold_below, "promote_at": tiers.PROMOTE_AT}
     ages = {level: now - datetime.timedelta(days=days) for level, days in wanted.compaction_days.items()}
-    moves = fetch(tiers.MOVES, {**place, **steps})
+    moves = fetch(tiers.MOVES, {**place, **steps, **wanted.rates.params})
     ((_, _, shortened),) = fetch(compaction.COUNTS, {**place, **ages})
     evicted = max(capacity.excess()[0] for capacity in capacities(namespace.project_id, wanted).values())
     return sum(there == Tier.COLD for _, _, there in moves), shortened, evicted

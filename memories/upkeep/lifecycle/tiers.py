@@ -128,7 +128,7 @@ def _asked_of(operation: Operation, now: datetime.datetime) -> dict[str, Any]:
     own = thresholds_of(operation.project_id)
     defaults = {"warm_days": own.warm_days, "cold_below": own.cold_below, "promote_at": PROMOTE_AT}
     namespace = {"project": operation.project_id, "namespace": operation.namespace_id}
-    return {**defaults, **operation.options, **namespace, "now": now}
+    return {**defaults, **operation.options, **namespace, **own.rates.params, "now": now}
 
 
 def _fit(

@@ -2,6 +2,7 @@
 
 import pytest
 
+from memories.upkeep.thresholds import set_thresholds
 from tests.conflicts.rulings.conftest import decide, get, only, pending, rulings, search, status, take_back
 
 
@@ -36,6 +37,14 @@ class TestCorrecting:
         take_back(carol, corrected["conflict"])
         assert [row["claim"]["value"] for row in search(carol)] == ["$48,000"]
         assert [status(carol, each) for each in (corrected["paper"], late)] == ["quarantined", "quarantined"]
+
+    def test_it_weighs_by_the_rates_of_its_project(self, store_claim, read_out, carol, principal):
+        own = {"weight_base": "0.35", "weight_entity": "0", "weight_valence": "0", "weight_manual": "0.1"}
+        set_thresholds(principal, own)
+        store_claim("$48,000")
+        late = only(read_out("$84,000")["pending_conflicts"])["id"]
+        decide(carol, late, "supersede", correction={"content": "It is worth $52,000.", "value": "$52,000"})
+        assert only(search(carol))["importance"] == pytest.approx(0.45)
 
     def test_it_goes_with_accepting_only(self, store_claim, read_out, carol):
         store_claim("$48,000")
