@@ -61,8 +61,13 @@ def worker(tmp_path, committed):
         workers.stdin.close()
 
 
-def recovered(service, operation):
-    """What the next worker makes of it, once the lease has run out."""
+def abandoned(service, operation):
+    """The operation, once its lease has run out."""
     with access.enter(service, why="test"):
         Operation.objects.filter(id=operation.id).update(lease_until=timezone.now() - datetime.timedelta(days=1))
-    return jobs.run(service, operation.id)
+    return operation
+
+
+def recovered(service, operation):
+    """What the next worker makes of it, once the lease has run out."""
+    return jobs.run(service, abandoned(service, operation).id)

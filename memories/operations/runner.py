@@ -10,7 +10,7 @@ import structlog
 from django.db import DatabaseError, connection
 from django.utils import timezone
 
-from memories import access, spans
+from memories import access, failpoints, spans
 from memories.access import Principal
 from memories.errors import NovaError
 from memories.models import Operation
@@ -131,6 +131,7 @@ def _carry_out(principal: Principal, operation: Operation, handlers: Mapping[str
         report = access.retry_on_contention(
             lambda: handlers[operation.kind](principal, _as_kept(principal, operation), progress)
         )
+        failpoints.reach("operations.handled")
         _end(principal, operation, OperationState.SUCCEEDED, report=report)
     except LeaseLost:
         log.warning("lease_lost", operation=str(operation.id), kind=operation.kind)

@@ -10,7 +10,7 @@ from memories.models import Embedding, Fragment, Link, Namespace, Operation
 from memories.upkeep.consolidation.steps import Phase
 from tests.ages import belief_digest
 from tests.consolidation.conftest import DAY, beside, unit
-from tests.killing import recovered
+from tests.killing import abandoned, recovered
 
 pytestmark = pytest.mark.long
 
@@ -92,7 +92,11 @@ def test_killed_anywhere_it_stands_as_before_or_as_after(service, aged_namespace
         undo = jobs.start_undo(service, operation.id, now=now, wake_up=False)
         assert worker(undo, failpoint="consolidation.undone") == -signal.SIGKILL
         assert look() == after
-        assert recovered(service, undo).state == "succeeded"
+        assert worker(abandoned(service, undo), failpoint="operations.handled") == -signal.SIGKILL
+        assert look(dated=False) == former
+        ended = recovered(service, undo)
+        assert (ended.state, ended.error) == ("succeeded", None)
+        assert ended.report["restored"] > 0
         assert look(dated=False) == former
         with access.enter(service, why="test"):
             Operation.objects.filter(namespace=aged_namespace).delete()

@@ -10,7 +10,7 @@ from memories import access, ingest, jobs, upkeep
 from memories.models import Namespace, Operation
 from memories.namespaces.copies import PARTS, PARTS_OF_NAMESPACES
 from tests.ages import belief_digest
-from tests.killing import recovered
+from tests.killing import abandoned, recovered
 
 pytestmark = pytest.mark.long
 
@@ -95,7 +95,10 @@ def test_a_merge_and_its_undo_are_whole_or_not_at_all(service, committed, store_
         undo = jobs.start_undo(service, operation.id, now=now, wake_up=False)
         assert worker(undo, failpoint="branches.merge.undone") == -signal.SIGKILL
         assert look("main") == after
-        assert recovered(service, undo).state == "succeeded"
+        assert worker(abandoned(service, undo), failpoint="operations.handled") == -signal.SIGKILL
+        ended = recovered(service, undo)
+        assert (ended.state, ended.error) == ("succeeded", None)
+        assert ended.report["restored"] > 0
         assert look("main", dated=False) == former
     assert len(afters) == len([*MERGING, "merge.committed"])  # each supersedes at its own time
 

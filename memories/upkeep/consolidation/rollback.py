@@ -99,8 +99,10 @@ def undo_run(
 ) -> dict[str, Any]:
     """Take back what was recorded of a run; the report says how many rows. Raise CannotUndo; nothing changes then.
 
-    `also` is done in the same transaction.
+    `also` is done in the same transaction. Begun again after its end it has nothing to do.
     """
+    if progress.operation.cursor:
+        return dict(progress.operation.cursor)
     with access.enter(principal, why="undo"):
         run = Operation.objects.within(principal.project_id).select_related("namespace").get(id=operation.id)
         lock_namespace(run.namespace_id)
@@ -126,7 +128,7 @@ def undo_run(
         Operation.objects.within(run.project_id).filter(id=run.id).update(
             report={**(run.report or {}), "undone": undone}
         )
-        progress.save(stage="undone", done=1, total=1)
+        progress.save(stage="undone", done=1, total=1, cursor=report)
         failpoints.reach(failpoint)
         return report
 
