@@ -6,18 +6,19 @@ anything was found.
 
     script/bench chaos                                  # every fault, 3 rounds each
     script/bench chaos --faults postmaster "full disk" --rounds 5 --seconds 4
+    script/bench chaos --failpoints                     # who dies while an operation is at a failpoint: at each, each
+    script/bench chaos --failpoints branches. --victims backend "web process"
+    script/bench chaos --sum one.json other.json        # of such runs: what came of it, by who died
     script/bench chaos --planted                        # faults of the product itself, each of which has to be found
 """
 
 import argparse
 import itertools
-import json
 import signal
-import statistics
 import sys
 import time
 from collections import Counter
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterator
 from pathlib import Path
 
 import django
@@ -26,72 +27,68 @@ from _serving import machine
 django.setup()
 
 # Django has to be set up before its models can be imported.
+from _chaos import outcomes
 from _chaos.arena import EMBEDDED, SMALL_DISK, Arena, arena, can_mount
-from _chaos.caller import Caller
-from _chaos.faults import FAULTS, Fault, NotReached, hang_database, has_clock
+from _chaos.faults import FAULTS, Fault, hang_database, has_clock
 from _chaos.inspection import inspect
-from _chaos.ledger import VERDICTS, Finding, Ledger
+from _chaos.kills import VICTIMS, killed, portions, wait_for_write
+from _chaos.outcomes import HEAD, Outcome
 from _chaos.plants import PLANTS, is_found, played
 from _chaos.probes import probed
-from _chaos.workload import Workload, marker, namespace, text
-
-AGAIN = 120.0  # seconds for writes to be answered again
-
-
-@dataclass(slots=True)
-class Outcome:
-    """What came of one fault."""
-
-    fault: str
-    rounds: int = 0
-    acknowledged: int = 0
-    retries: int = 0
-    server_errors: int = 0
-    waits: list[float] = field(default_factory=list)
-    findings: list[Finding] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-
-    def line(self) -> str:
-        """The outcome as a line of the table."""
-        counts = Counter(finding.verdict for finding in self.findings)
-        waited = f"{statistics.median(self.waits):8.1f}{max(self.waits):8.1f}" if self.waits else f"{'–':>8}{'–':>8}"
-        return (
-            f"{self.fault:36}{self.rounds:7}{self.acknowledged:14,}"
-            + "".join(f"{counts[verdict]:{len(verdict) + 2}}" for verdict in VERDICTS)
-            + waited
-        )
-
-
-HEAD = f"{'fault':36}{'rounds':>7}{'acknowledged':>14}{''.join(f'  {verdict}' for verdict in VERDICTS)}  median   worst"
+from _chaos.workload import STORIES, Workload
 
 
 def main() -> None:
     """Run the bench."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--faults", nargs="+", metavar="NAME", help="those whose name begins so; default: all")
+    parser.add_argument(
+        "--failpoints", nargs="*", metavar="NAME", help="deaths at those whose name begins so, or at all"
+    )
+    parser.add_argument("--victims", nargs="+", choices=VICTIMS, default=list(VICTIMS), help="who dies there")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--seconds", type=float, default=4.0, help="of writes before each blow")
+    parser.add_argument("--seconds", type=float, help="of writes before each blow (default: 4, at failpoints 0.3)")
     parser.add_argument("--hold", type=float, default=6.0, help="seconds that what lasts does last")
-    parser.add_argument("--json", type=Path, help="also write everything there")
+    parser.add_argument("--json", type=Path, help="also write everything there, fault by fault")
+    parser.add_argument("--sum", type=Path, nargs="+", metavar="FILE", help="only add up what such runs wrote")
     parser.add_argument("--planted", action="store_true", help="whether the checker finds what is planted")
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # what was mounted and started goes
     if options.planted:
         raise SystemExit(planted(options.faults))
-    wanted = [fault for fault in FAULTS if not options.faults or fault.name.startswith(tuple(options.faults))]
     print(f"{machine()}\n\n{HEAD}")
-    outcomes = []
+    if options.sum:
+        ended = outcomes.by_victim(outcomes.read(options.sum))
+        print("\n".join(outcome.line() for outcome in ended))
+        return
+    ended = []
+    for outcome in dying(options) if options.failpoints is not None else suffering(options):
+        ended.append(outcome)
+        tell(outcome)
+        if options.json:
+            outcomes.write(options.json, ended)
+    acknowledged = sum(outcome.acknowledged for outcome in ended)
+    print(f"\n{acknowledged:,} acknowledged, {sum(outcome.retries for outcome in ended):,} retried")
+    if any(outcome.findings for outcome in ended):
+        raise SystemExit(1)
+
+
+def suffering(options: argparse.Namespace) -> Iterator[Outcome]:
+    """Play faults one after the other."""
+    wanted = [fault for fault in FAULTS if not options.faults or fault.name.startswith(tuple(options.faults))]
+    seconds = 4.0 if options.seconds is None else options.seconds
     for kind, faults in itertools.groupby(possible(wanted), key=lambda fault: fault.kind):
         with arena(kind, hold=options.hold) as where:
             for fault in faults:
-                outcomes.append(suffered(where, fault, rounds=options.rounds, seconds=options.seconds))
-                tell(outcomes[-1])
-    acknowledged = sum(outcome.acknowledged for outcome in outcomes)
-    print(f"\n{acknowledged:,} acknowledged, {sum(outcome.retries for outcome in outcomes):,} retried")
-    if options.json:
-        options.json.write_text(json.dumps([asdict(outcome) for outcome in outcomes], indent=1))
-    if any(outcome.findings for outcome in outcomes):
-        raise SystemExit(1)
+                yield suffered(where, fault, rounds=options.rounds, seconds=seconds)
+
+
+def dying(options: argparse.Namespace) -> Iterator[Outcome]:
+    """Let each victim die at each failpoint, story by story, each in an installation of its own."""
+    seconds = 0.3 if options.seconds is None else options.seconds
+    for victim, story, names in portions(options.failpoints, options.victims):
+        with arena(EMBEDDED, hasty=True) as where:
+            yield killed(where, victim, story, names, rounds=options.rounds, seconds=seconds)
 
 
 def planted(names: list[str] | None) -> int:
@@ -99,7 +96,7 @@ def planted(names: list[str] | None) -> int:
     missed = 0
     wanted = [plant for plant in PLANTS if not names or plant.name.startswith(tuple(names))]
     with arena(EMBEDDED) as where:
-        sound = Workload(where.product)
+        sound = Workload(where.product, stories=list(STORIES))
         for finding in inspect(where.product, sound.once()):
             missed += 1
             print(f"✗ nothing was planted, and yet: {finding}")
@@ -131,16 +128,11 @@ def possible(faults: list[Fault]) -> list[Fault]:
 
 def suffered(where: Arena, fault: Fault, *, rounds: int, seconds: float) -> Outcome:
     """Strike again and again while clients write, and look at what is left."""
-    outcome, product = Outcome(fault.name), where.product
-    with Workload(product, stories=fault.stories) as load:
+    outcome, product = Outcome(fault.name, rounds), where.product
+    with Workload(product) as load:
         for _ in range(rounds):
             time.sleep(seconds)
-            try:
-                fault.strike(where)
-            except NotReached:
-                outcome.notes.append("not reached")
-                break
-            outcome.rounds += 1
+            fault.strike(where)
             outcome.waits.append(wait_for_write(where))
             product.bring_back()
         time.sleep(seconds)
@@ -148,21 +140,9 @@ def suffered(where: Arena, fault: Fault, *, rounds: int, seconds: float) -> Outc
     if fault.strike is hang_database:
         outcome.notes.append(str(probed(where)))
         product.bring_back()
-    outcome.acknowledged = load.ledger.acknowledged.total()
-    outcome.retries, outcome.server_errors = load.ledger.retries, load.ledger.server_errors
+    outcome.take_counts(load.ledger)
     outcome.notes += [what for what, _ in Counter(load.faults).most_common(5)]
     return outcome
-
-
-def wait_for_write(where: Arena) -> float:
-    """Return the seconds until a write that began after the blow is answered; what nothing starts again is started."""
-    begun = time.monotonic()
-    caller = Caller(where.product.url, where.product.keys["writer"], Ledger(), answer=2.0, pause=0.02, patience=AGAIN)
-    if not where.product.runs:
-        where.product.launch()
-    with caller:
-        caller.tell("store", "POST", "/api/v1/fragments", {"namespace": namespace(), "content": text(marker())})
-    return time.monotonic() - begun
 
 
 def tell(outcome: Outcome) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from script.benches._chaos.faults import KILLS
 from script.benches._chaos.inspection import inspect
+from script.benches._chaos.kills import killed
 from script.benches._chaos.plants import PLANTS, is_found, played
 from script.benches._chaos.probes import probed
 from script.benches._chaos.workload import Workload
@@ -21,6 +22,9 @@ CHEAP = {
     "decision for one side only",
     "operation never taken",
     "merge applied twice",
+    "undo of a merge that does nothing",
+    "pack cut short",
+    "files of a deleted project kept",
 }
 
 
@@ -34,6 +38,22 @@ def test_what_was_acknowledged_is_there_after_kills(where):
     assert load.faults == []
     assert inspect(where.product, load.ledger) == []
     assert load.ledger.acknowledged.total() > 20
+
+
+@pytest.mark.parametrize(
+    ("victim", "story", "failpoint"),
+    [
+        ("worker", "restore", "restore.applied"),
+        ("web process", "project", "branches.deleted"),
+        ("backend", "branch", "branches.merge.applied"),
+        ("postmaster", "unmerge", "operations.handled"),
+    ],
+)
+def test_what_was_acknowledged_is_there_after_deaths_at_failpoints(victim, story, failpoint, where):
+    outcome = killed(where, victim, story, [failpoint], rounds=1, seconds=0.3)
+    assert [(kill.victim, kill.failpoint) for kill in outcome.kills] == [(victim, failpoint)]
+    assert outcome.findings == []
+    assert outcome.acknowledged > 5
 
 
 def test_a_database_that_hangs_holds_neither_probe_nor_chat(where):

@@ -5,16 +5,20 @@ from collections import Counter, defaultdict
 import pytest
 
 from script.benches._chaos.ledger import (
+    Apart,
     BackedUp,
     Batch,
     Believed,
+    Deleted,
     Finished,
     Forgotten,
     Holds,
     Ledger,
     Merged,
+    Packed,
     Sight,
     Stored,
+    Undone,
 )
 
 PLACE = "chaos:a"
@@ -48,6 +52,9 @@ def sight(*rows, **more):
         "remains": {},
         "found": set(),
         "revived": set(),
+        "packs": {},
+        "projects": {"chaos"},
+        "files": {"chaos-b.ndjson.gz"},
     }
     return Sight(fragments={one["id"]: one for one in rows}, places=places, **{**nothing, **more})
 
@@ -69,8 +76,12 @@ ENDED = Finished("fork", PLACE, "o")
 COPIED = Holds("fork", PLACE, ["heron", "otter"])
 ALIKE = Merged("consolidate", PLACE, ("1", "2"))
 KEPT = BackedUp("backup", "b", 3)
+BACK = Undone("undo", PLACE, ["heron"], ["otter", "raven"])
+PARTED = Apart("undo", PLACE, ("1", "2"))
+PACK = Packed("pack", "p", PLACE, "5e", 3)
+CLEARED = Deleted("delete project", "other", ["heron"])
 RAN = {"operations": {"o": {"state": "succeeded", "error": None}}, "started": Counter({("fork", PLACE): 1})}
-HERON, OTTER = row("1", "heron"), row("2", "otter")
+HERON, OTTER, RAVEN = row("1", "heron"), row("2", "otter"), row("3", "raven")
 
 
 @pytest.mark.parametrize(
@@ -85,6 +96,10 @@ HERON, OTTER = row("1", "heron"), row("2", "otter")
         (COPIED, sight(HERON, OTTER)),
         (ALIKE, sight(HERON, {**OTTER, "status": "superseded"})),
         (KEPT, sight(backups={"b": {"records": 3, "verdict": "sound"}})),
+        (BACK, sight(HERON, {**OTTER, "namespace": "chaos:branch"}, {**RAVEN, "namespace": "chaos:branch"})),
+        (PARTED, sight(HERON, OTTER)),
+        (PACK, sight(packs={"p": ("5e", 3)}, backups={"b": {"namespaces": ["chaos:b"]}})),
+        (CLEARED, sight()),
     ],
 )
 def test_what_holds_is_nothing_to_tell(fact, seen):
@@ -124,6 +139,19 @@ def test_what_holds_is_nothing_to_tell(fact, seen):
         (KEPT, sight(), "lost"),
         (KEPT, sight(backups={"b": {"records": 2, "verdict": "sound"}}), "half-done"),
         (KEPT, sight(backups={"b": {"records": 3, "verdict": "broken"}}), "half-done"),
+        (BACK, sight(HERON, OTTER, RAVEN), "lost"),
+        (BACK, sight(HERON, OTTER), "half-done"),
+        (BACK, sight(HERON, row("4", "heron")), "doubled"),
+        (BACK, sight(), "lost"),
+        (PARTED, sight(HERON, {**OTTER, "status": "superseded"}), "lost"),
+        (PARTED, sight(HERON), "half-done"),
+        (PACK, sight(), "lost"),
+        (PACK, sight(packs={"p": ("5f", 3)}), "half-done"),
+        (PACK, sight(packs={"p": ("5e", 2)}), "half-done"),
+        (PACK, sight(packs={"p": ("5e", 3)}, backups={"b": {"namespaces": [PLACE]}}), "half-done"),
+        (CLEARED, sight(projects={"chaos", "other"}), "half-done"),
+        (CLEARED, sight(files={"other-b.ndjson.gz"}), "half-done"),
+        (CLEARED, sight(remains={"heron": {"words"}}), "resurrected"),
     ],
 )
 def test_what_does_not_hold_is_told(fact, seen, verdict):

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
+import psycopg
+
 from memories.providers.fake_servers import running as answering
 from memories.providers.fake_upstream import FakeUpstream
 from novamem import env
@@ -45,8 +47,11 @@ class Arena:
 
 
 @contextmanager
-def arena(kind: str, *, hold: float = 5.0, **settings: str) -> Iterator[Arena]:
-    """An arena of a kind, with its product up; all of it is gone afterwards."""
+def arena(kind: str, *, hold: float = 5.0, hasty: bool = False, **settings: str) -> Iterator[Arena]:
+    """An arena of a kind, with its product up; all of it is gone afterwards.
+
+    What is `hasty` starts again after a second whatever keeps ending, and looks for stranded operations every two.
+    """
     with ExitStack() as stack:
         upstream = stack.enter_context(answering(FakeUpstream(keep=False)))
         wire = Link(to_port(upstream.server_port))
@@ -63,10 +68,25 @@ def arena(kind: str, *, hold: float = 5.0, **settings: str) -> Iterator[Arena]:
             given |= logins
         if disk:
             given["BACKUP_DIR"] = str(disk / "backups")
-        product = Product(data_dir, given)
+        product = Product(data_dir, given, hasty=hasty)
         stack.callback(product.stop)
         product.start()
+        if hasty:
+            _hurry(product)
         yield Arena(product, wire, database, disk, hold)
+
+
+HURRY = """
+    WITH soon AS (INSERT INTO django_celery_beat_intervalschedule (every, period) VALUES (2, 'seconds') RETURNING id)
+    UPDATE django_celery_beat_periodictask SET interval_id = soon.id FROM soon WHERE name = 'look for work';
+    UPDATE django_celery_beat_periodictasks SET last_update = now()
+"""
+
+
+def _hurry(product: Product) -> None:
+    """Set the schedule by which it looks for work, as an administrator may."""
+    with psycopg.connect(product.logins[OWNER], autocommit=True) as database:
+        database.execute(HURRY)
 
 
 @contextmanager

@@ -90,12 +90,16 @@ class Caller:
 
     def ask(self, path: str, body: Row | None = None, **query: Any) -> Row | None:
         """Return the answer to a question, asked until there is one; None where it is not found. Raise Unanswered."""
+        answer = self._asked(path, body, **query)
+        found: Row | None = None if answer is None else answer.json()
+        return found
+
+    def _asked(self, path: str, body: Row | None = None, **query: Any) -> httpx2.Response | None:
         deadline, answer = time.monotonic() + self._patience, None
         while time.monotonic() < deadline:
             answer = self._try("POST" if body else "GET", path, body, self._key, **query)
             if answer is not None and answer.is_success:
-                found: Row = answer.json()
-                return found
+                return answer
             if answer is not None and answer.status_code in (404, 410):
                 return None
             time.sleep(self._pause)
@@ -119,6 +123,21 @@ class Caller:
                 return row or operation
             time.sleep(self._pause)
         raise Unanswered(operation["kind"])
+
+    def locked_out(self) -> None:
+        """Return once its key is known no more. Raise Unanswered when it always is."""
+        deadline, answer = time.monotonic() + self._patience, None
+        while time.monotonic() < deadline:
+            answer = self._try("GET", "/api/v1/namespaces", None, self._key)
+            if answer is not None and answer.status_code == 401:
+                return
+            time.sleep(self._pause)
+        raise Unanswered(f"the end of a project: {_last(answer)}")
+
+    def read(self, path: str) -> bytes | None:
+        """Return a file; None where there is none. Raise Unanswered."""
+        answer = self._asked(path)
+        return None if answer is None else answer.content
 
     def listed(self, path: str, **query: Any) -> list[Row]:
         """Return all of a list, page by page."""

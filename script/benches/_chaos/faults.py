@@ -1,7 +1,6 @@
 """What is done to the product while clients write: kills, silence, full disks, wrong clocks, cut wires."""
 
 import random
-import re
 import signal
 import subprocess
 import sys
@@ -23,18 +22,15 @@ CLOCKS = (
     "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1",
     "/usr/lib/aarch64-linux-gnu/faketime/libfaketimeMT.so.1",
 )
-REACH = 15.0  # seconds for an operation to come to a failpoint
-OPERATIONS = ("branch", "consolidate", "restore")
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One kind of trouble: `strike` makes it and returns when it is over. `stories` are told meanwhile, or all."""
+    """One kind of trouble: `strike` makes it and returns when it is over."""
 
     name: str
     strike: Callable[[Arena], None]
     kind: str = EMBEDDED
-    stories: tuple[str, ...] = ()
 
 
 def _kill(processes: Iterable[psutil.Process]) -> None:
@@ -192,34 +188,6 @@ def has_clock() -> bool:
     return any(Path(path).exists() for path in CLOCKS)
 
 
-def failpoints() -> list[str]:
-    """Return the product's failpoints, by their names in its source."""
-    found = re.findall(
-        r'failpoints\.reach\("([\w.]+)"\)', "".join(path.read_text() for path in env.ROOT.glob("memories/**/*.py"))
-    )
-    return sorted(set(found))
-
-
-def die_at(name: str) -> Callable[[Arena], None]:
-    """The worker dies when an operation comes to a failpoint."""
-
-    def strike(arena: Arena) -> None:
-        wanted = arena.product.plants.with_suffix(".failpoint")
-        wanted.write_text(name)
-        deadline = time.monotonic() + REACH
-        while wanted.exists() and time.monotonic() < deadline:
-            time.sleep(0.05)
-        if wanted.exists():
-            wanted.unlink()
-            raise NotReached(name)
-
-    return strike
-
-
-class NotReached(Exception):
-    """No operation came to a failpoint in time."""
-
-
 def hang_upstream(arena: Arena) -> None:
     """The upstream takes chats and never answers."""
     arena.upstream.hang()
@@ -248,5 +216,4 @@ FAULTS = [
     Fault("cut wire", cut_wire, WIRED),
     Fault("silent wire", swallow, WIRED),
     Fault("full disk", fill_disk, SMALL_DISK),
-    *(Fault(f"died at {name}", die_at(name), EMBEDDED, OPERATIONS) for name in failpoints()),
 ]

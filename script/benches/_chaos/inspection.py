@@ -1,9 +1,11 @@
 """What the product shows of itself once the faults are over: by its API, and of what no API shows by SQL."""
 
+import hashlib
 import re
+import sqlite3
 import time
 from collections import Counter, defaultdict
-from contextlib import suppress
+from contextlib import closing, suppress
 from typing import Any
 
 import psycopg
@@ -12,12 +14,12 @@ from psycopg import sql
 from novamem.database import OWNER
 
 from .caller import Caller, Refused
-from .ledger import BROKEN, BackedUp, Finding, Forgotten, Ledger, Row, Sight
+from .ledger import BROKEN, BackedUp, Deleted, Finding, Forgotten, Ledger, Packed, Row, Sight
 from .product import PROJECT, Product
 from .workload import FRAGMENTS, MARKER
 
 STATUSES = ["active", "superseded", "quarantined", "archived", "disputed"]
-QUIET = 60.0  # seconds for chats to be kept and operations to end
+QUIET = 150.0  # seconds for chats to be kept and operations to end: a chat that failed twice waits for 80
 WAITING = """
     SELECT (SELECT count(*) FROM memories_exchange)
         + (SELECT count(*) FROM memories_operation WHERE finished_at IS NULL AND key_id IS NOT NULL)
@@ -42,7 +44,7 @@ def inspect(product: Product, ledger: Ledger, *, quiet: float = QUIET, audited: 
     caller = Caller(product.url, product.keys["reviewer"], Ledger(), patience=QUIET, doubt=0.0)
     with caller, psycopg.connect(product.logins[OWNER], autocommit=True) as database:
         settle(database, quiet)
-        findings = ledger.check(_look(caller, ledger, database))
+        findings = ledger.check(_look(product, caller, ledger, database))
     return findings + (_proof(product) if audited else [])
 
 
@@ -53,7 +55,7 @@ def settle(database: psycopg.Connection[Any], quiet: float) -> None:
         time.sleep(0.2)
 
 
-def _look(caller: Caller, ledger: Ledger, database: psycopg.Connection[Any]) -> Sight:
+def _look(product: Product, caller: Caller, ledger: Ledger, database: psycopg.Connection[Any]) -> Sight:
     fragments = caller.listed(FRAGMENTS, status=STATUSES)
     operations = caller.listed("/api/v1/operations")
     places, claims, votes = defaultdict(list), defaultdict(list), defaultdict(Counter)
@@ -69,7 +71,10 @@ def _look(caller: Caller, ledger: Ledger, database: psycopg.Connection[Any]) -> 
         if isinstance(fact, BackedUp):
             _read_again(caller, fact)
     gone = [fact for fact in ledger.facts if isinstance(fact, Forgotten)]
-    remains = _remains(database, {fact.marker for fact in gone})  # before anybody asks for them by name
+    marks = {fact.marker for fact in gone}
+    marks |= {mark for fact in ledger.facts if isinstance(fact, Deleted) for mark in fact.markers}
+    remains = _remains(database, marks)  # before anybody asks for them by name
+    packs = {fact.id: _unpacked(caller, fact) for fact in ledger.facts if isinstance(fact, Packed)}
     return Sight(
         fragments={row["id"]: row for row in fragments},
         places=places,
@@ -83,7 +88,24 @@ def _look(caller: Caller, ledger: Ledger, database: psycopg.Connection[Any]) -> 
         remains=remains,
         found={fact.marker for fact in gone if _is_found(caller, fact)},
         revived={fact.marker for fact in gone if _may_return(caller, fact)},
+        packs={pack: found for pack, found in packs.items() if found},
+        projects={str(row[0]) for row in database.execute("SELECT name FROM memories_project")},
+        files={path.name for path in product.backups.glob("*")},
     )
+
+
+def _unpacked(caller: Caller, fact: Packed) -> tuple[str, int] | None:
+    """Return the SHA-256 of a pack's file and how many memories are in it, -1 where nothing can be read of it."""
+    file = caller.read(f"/api/v1/packs/{fact.id}/download")
+    if file is None:
+        return None
+    with closing(sqlite3.connect(":memory:")) as pack:
+        try:
+            pack.deserialize(file)
+            (number,) = pack.execute("SELECT count(*) FROM memories").fetchone()
+        except sqlite3.DatabaseError:
+            number = -1
+    return hashlib.sha256(file).hexdigest(), number
 
 
 def _read_again(caller: Caller, fact: BackedUp) -> None:

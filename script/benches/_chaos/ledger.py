@@ -37,6 +37,9 @@ class Sight:
     remains: dict[str, set[str]]  # by marker: the columns that hold it
     found: set[str]  # markers that were forgotten and that a search finds
     revived: set[str]  # markers that were forgotten and may be stored again
+    packs: dict[str, tuple[str, int]]  # by id: the SHA-256 of the file, and how many memories are in it
+    projects: set[str]  # names of those that are there
+    files: set[str]  # of backups and packs
 
 
 class Fact(Protocol):
@@ -213,6 +216,81 @@ class Merged:
             yield LOST, f"{self.namespace}: both stand"
         elif states != ["active", "superseded"]:
             yield HALF_DONE, f"{self.namespace}: {states}"
+
+
+@dataclass(slots=True)
+class Undone:
+    """A merge that was taken back: what the target had stands, once, and nothing of what had come."""
+
+    operation: str
+    namespace: str
+    markers: list[str]
+    brought: list[str]
+
+    def check(self, seen: Sight) -> Iterator[tuple[str, str]]:
+        """Both, counted."""
+        yield from Holds(self.operation, self.namespace, self.markers).check(seen)
+        places = ({row["namespace"] for row in seen.places.get(marker, [])} for marker in self.brought)
+        if left := sum(self.namespace in found for found in places):
+            whole = left == len(self.brought)
+            yield (LOST if whole else HALF_DONE), f"{self.namespace} holds {left} of {len(self.brought)} that had come"
+
+
+@dataclass(slots=True)
+class Apart:
+    """Two texts whose consolidation was taken back: both stand."""
+
+    operation: str
+    namespace: str
+    ids: tuple[str, str]
+
+    def check(self, seen: Sight) -> Iterator[tuple[str, str]]:
+        """The status of both."""
+        states = sorted((seen.fragments.get(one) or {}).get("status", "gone") for one in self.ids)
+        if states == ["active", "superseded"]:
+            yield LOST, f"{self.namespace}: one gave way still"
+        elif states != ["active", "active"]:
+            yield HALF_DONE, f"{self.namespace}: {states}"
+
+
+@dataclass(slots=True)
+class Packed:
+    """A pack is there, the file that was told, of as many memories, and the backup that it was made of is not."""
+
+    operation: str
+    id: str
+    namespace: str
+    sha256: str
+    memories: int
+
+    def check(self, seen: Sight) -> Iterator[tuple[str, str]]:
+        """Its file and what is in it."""
+        found = seen.packs.get(self.id)
+        if found is None:
+            yield LOST, f"pack {self.id} is not there"
+        elif found != (self.sha256, self.memories):
+            yield HALF_DONE, f"pack {self.id}: {found}, not {self.sha256} of {self.memories}"
+        if any(row["namespaces"] == [self.namespace] for row in seen.backups.values()):
+            yield HALF_DONE, f"the backup that pack {self.id} was made of is there"
+
+
+@dataclass(slots=True)
+class Deleted:
+    """A project is gone with its texts and its files."""
+
+    operation: str
+    project: str
+    markers: list[str]
+
+    def check(self, seen: Sight) -> Iterator[tuple[str, str]]:
+        """Its row, its files, and every table."""
+        if self.project in seen.projects:
+            yield HALF_DONE, f"{self.project} is there"
+        if left := [name for name in seen.files if name.startswith(f"{self.project}-")]:
+            yield HALF_DONE, f"{self.project} has left {left[0]}"
+        for marker in self.markers:
+            if tables := seen.remains.get(marker):
+                yield RESURRECTED, f"{marker} of {self.project} stands in {', '.join(sorted(tables))}"
 
 
 @dataclass(slots=True)

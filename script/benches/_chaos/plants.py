@@ -14,7 +14,7 @@ from novamem.database import OWNER
 
 from .arena import Arena
 from .inspection import inspect, settle
-from .ledger import BROKEN, DOUBLED, HALF_DONE, LOST, RESURRECTED, BackedUp, Batch, Fact, Finding, Ledger
+from .ledger import BROKEN, DOUBLED, HALF_DONE, LOST, RESURRECTED, BackedUp, Batch, Fact, Finding, Ledger, Packed
 from .workload import Workload
 
 REFUSED = "refused"  # by the database itself
@@ -37,6 +37,10 @@ KEPT_WORDS = """
         'BEGIN INSERT INTO chaos_words VALUES (NEW.content); RETURN NEW; END';
     CREATE TRIGGER chaos_keep AFTER INSERT ON memories_fragment FOR EACH ROW EXECUTE FUNCTION chaos_keep()
 """
+KEEPING_WORDS = (
+    KEPT_WORDS,
+    "DROP TRIGGER chaos_keep ON memories_fragment; DROP FUNCTION chaos_keep; DROP TABLE chaos_words",
+)
 NO_EXCHANGE = """
     CREATE FUNCTION chaos_drop() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
     CREATE TRIGGER chaos_drop BEFORE INSERT ON memories_exchange FOR EACH ROW EXECUTE FUNCTION chaos_drop()
@@ -66,7 +70,7 @@ class Plant:
     sql: str = ""  # what it leaves in the database of a fact, by whose fields it is filled in
     trigger: tuple[str, str] | None = None  # at work in the database, and how it goes
     repeats: bool = False  # every POST is told twice, as if its answer had been lost
-    file: bool = False  # it spoils the file of a backup
+    file: bool = False  # it spoils the file of a backup or a pack
 
 
 STATUS = "UPDATE memories_fragment SET status = '{}' WHERE id = %({})s"
@@ -111,10 +115,7 @@ PLANTS = [
         "forget",
         "Forgotten",
         RESURRECTED,
-        trigger=(
-            KEPT_WORDS,
-            "DROP TRIGGER chaos_keep ON memories_fragment; DROP FUNCTION chaos_keep; DROP TABLE chaos_words",
-        ),
+        trigger=KEEPING_WORDS,
     ),
     Plant("forgotten text stands again", "forget", "Forgotten", RESURRECTED, sql=ELSEWHERE),
     Plant(
@@ -175,6 +176,16 @@ PLANTS = [
     Plant("fork in part", "branch", "Holds", HALF_DONE, "fork", sql=ONE_OF),
     Plant("merge in part", "branch", "Holds", HALF_DONE, "merge", sql=ONE_OF),
     Plant("merge applied twice", "branch", "Holds", DOUBLED, "merge", sql=AGAIN),
+    Plant("undo of a merge in part", "unmerge", "Undone", HALF_DONE, sql=ONE_OF),
+    Plant("undo of a merge that does nothing", "unmerge", "Undone", LOST, live="no undo"),
+    Plant("undo of a consolidation that does nothing", "unconsolidate", "Apart", LOST, live="no undo"),
+    Plant(
+        "undo of a consolidation in part",
+        "unconsolidate",
+        "Apart",
+        HALF_DONE,
+        sql="DELETE FROM memories_fragment WHERE id = %(first)s",
+    ),
     Plant("restore in part", "restore", "Holds", HALF_DONE, "restore", sql=ONE_OF),
     Plant(
         "restore without claims",
@@ -185,6 +196,10 @@ PLANTS = [
     ),
     Plant("backup not listed", "restore", "BackedUp", LOST, sql="DELETE FROM memories_backup WHERE id = %(id)s"),
     Plant("backup cut short", "restore", "BackedUp", HALF_DONE, file=True),
+    Plant("pack lost", "pack", "Packed", LOST, sql="DELETE FROM memories_operation WHERE id = %(id)s"),
+    Plant("pack cut short", "pack", "Packed", HALF_DONE, file=True),
+    Plant("files of a deleted project kept", "project", "Deleted", HALF_DONE, live="no removal"),
+    Plant("text of a deleted project kept", "project", "Deleted", RESURRECTED, trigger=KEEPING_WORDS),
     Plant(
         "chat not kept",
         "chat",
@@ -270,8 +285,9 @@ def _columns(database: psycopg.Connection[Any], table: str, *, content: bool) ->
 
 
 def _cut_short(arena: Arena, database: psycopg.Connection[Any], ledger: Ledger) -> None:
-    (fact, *_) = [one for one in ledger.facts if isinstance(one, BackedUp)]
-    name = database.execute("SELECT file FROM memories_backup WHERE id = %s", [fact.id]).fetchone()
-    assert name
-    file = arena.product.data_dir / "backups" / str(name[0])
+    (fact, *_) = [one for one in ledger.facts if isinstance(one, BackedUp | Packed)]
+    name = f"{fact.id}.pack"
+    if isinstance(fact, BackedUp):
+        ((name,),) = database.execute("SELECT file FROM memories_backup WHERE id = %s", [fact.id])
+    file = arena.product.backups / name
     file.write_bytes(file.read_bytes()[:-40])

@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -26,6 +27,9 @@ from novamem.lifetime import tie_to
 PATIENCE = 180.0  # seconds for the product to come up
 PROJECT = "chaos"
 PLANT = Path(__file__).with_name("plant")
+SERVER = ["-m", "novamem.server"]
+HASTY = ["-c", "from novamem import processes, server; processes.BACKOFF = (1,); raise SystemExit(server.main())"]
+SPARE = 40  # projects that are made at once, for making one takes seconds
 # Who writes, who says otherwise, and who decides: nobody settles what their own owner wrote.
 KEYS = {
     "writer": ["--verbs", "read,write,admin"],
@@ -42,12 +46,15 @@ class NotUp(Exception):
 class Product:
     """One installation, whose settings stay the same from start to start."""
 
-    def __init__(self, data_dir: Path, settings: Mapping[str, str]) -> None:
-        self.data_dir = data_dir
+    def __init__(self, data_dir: Path, settings: Mapping[str, str], *, hasty: bool = False) -> None:
+        """What is `hasty` waits for a second only before it starts again what keeps ending."""
+        self.data_dir, self._program = data_dir, HASTY if hasty else SERVER
         self.said = data_dir.with_suffix(".log")
         self.plants = data_dir.with_suffix(".plants")
         self.keys: dict[str, str] = _kept_keys(data_dir)
         self._process: subprocess.Popen[bytes] | None = None
+        self._spare: list[tuple[str, str]] = []
+        self._lock = threading.Lock()
         self._logins: dict[str, str] = {}
         self._environment = {
             **os.environ,
@@ -74,6 +81,21 @@ class Product:
         """The settings of a further unit of it."""
         return {**self._environment, APP: self._logins[APP]}
 
+    @property
+    def backups(self) -> Path:
+        """Where its backups lie."""
+        return Path(self._environment.get("BACKUP_DIR") or self.data_dir / "backups")
+
+    def spare_project(self) -> tuple[str, str]:
+        """Return the name of a project that nobody else uses, and its key."""
+        with self._lock:
+            if not self._spare:
+                out, err = self._beside(str(PLANT / "projects.py"), str(SPARE)).communicate()
+                if not out:
+                    raise NotUp(err)
+                self._spare = [tuple(line.split()) for line in out.splitlines()]
+            return self._spare.pop()
+
     def log_of(self, name: str) -> Path:
         """Return where a further unit may log."""
         return self.data_dir / "logs" / f"{name}.log"
@@ -97,7 +119,7 @@ class Product:
         """Start it without waiting for anything."""
         with self.said.open("ab") as output:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "novamem.server"],
+                [sys.executable, *self._program],
                 cwd=env.ROOT,
                 env=self._environment,
                 stdin=subprocess.DEVNULL,
@@ -143,8 +165,11 @@ class Product:
 
     def manage(self, *words: str) -> "subprocess.Popen[str]":
         """Run a management command beside it."""
+        return self._beside("manage.py", *words)
+
+    def _beside(self, *words: str) -> "subprocess.Popen[str]":
         return subprocess.Popen(
-            [sys.executable, "manage.py", *words],
+            [sys.executable, *words],
             cwd=env.ROOT,
             env={**self._environment, **self._logins},
             stdin=subprocess.DEVNULL,

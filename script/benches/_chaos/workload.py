@@ -10,7 +10,22 @@ from contextlib import ExitStack
 from typing import Any
 
 from .caller import DOUBT, PATIENCE, Caller, Refused, Unanswered
-from .ledger import BackedUp, Batch, Believed, Finished, Forgotten, Holds, Ledger, Merged, Row, Stored
+from .ledger import (
+    Apart,
+    BackedUp,
+    Batch,
+    Believed,
+    Deleted,
+    Finished,
+    Forgotten,
+    Holds,
+    Ledger,
+    Merged,
+    Packed,
+    Row,
+    Stored,
+    Undone,
+)
 from .product import PROJECT, Product
 
 FRAGMENTS = "/api/v1/fragments"
@@ -24,9 +39,9 @@ def marker() -> str:
     return "zu" + "".join(random.choices("bdfghkmnprtvwxz", k=12)) + "q"
 
 
-def namespace() -> str:
+def namespace(project: str = PROJECT) -> str:
     """Return the name of a new namespace."""
-    return f"{PROJECT}:{uuid.uuid4().hex[:12]}"
+    return f"{project}:{uuid.uuid4().hex[:12]}"
 
 
 def text(mark: str) -> str:
@@ -40,9 +55,10 @@ class Client(ExitStack):
 
     def __init__(self, product: Product, ledger: Ledger, *, patience: float, doubt: float) -> None:
         super().__init__()
-        self.ledger = ledger
+        self.ledger, self._product = ledger, product
+        self._how = {"patience": patience, "doubt": doubt}
         self.writer, self.rival, self.reviewer = (
-            self.enter_context(Caller(product.url, product.keys[who], ledger, patience=patience, doubt=doubt))
+            self.enter_context(Caller(product.url, product.keys[who], ledger, **self._how))
             for who in ("writer", "rival", "reviewer")
         )
 
@@ -122,23 +138,48 @@ class Client(ExitStack):
 
     def forked(self) -> None:
         """A namespace, its fork, what is written there, and the way back."""
+        place, marks, brought, _ = self._merged()
+        self.ledger.keep(Holds("merge", place, marks + brought))
+
+    def unmerged(self) -> None:
+        """The same, and the merge is taken back."""
+        place, marks, brought, merge = self._merged()
+        self._done("undo", place, f"/api/v1/operations/{merge['id']}/undo", {})
+        self.ledger.keep(Undone("undo", place, marks, brought))
+
+    def _merged(self) -> tuple[str, list[str], list[str], Row]:
+        """Return a namespace, what it held, what its branch brought, and the merge."""
         place, branch = namespace(), namespace()
         marks = [self._kept(place) for _ in range(3)]
         self._done("fork", place, f"/api/v1/namespaces/{place}/fork", {"target": branch})
         self.ledger.keep(Holds("fork", branch, marks))
-        marks = marks + [self._kept(branch) for _ in range(2)]
-        self._done("merge", place, f"/api/v1/namespaces/{branch}/merge", {"target": place})
-        self.ledger.keep(Holds("merge", place, marks))
+        brought = [self._kept(branch) for _ in range(2)]
+        return (
+            place,
+            marks,
+            brought,
+            self._done("merge", place, f"/api/v1/namespaces/{branch}/merge", {"target": place}),
+        )
 
     def consolidated(self) -> None:
         """Two texts that differ in spacing, and the consolidation that finds them."""
-        place, mark = namespace(), marker()
-        content = text(mark)
-        ids = []
-        for said in (content, content.replace(" ", "  ", 1)):
-            ids.append(self.writer.tell("store", "POST", FRAGMENTS, {"namespace": place, "content": said})["id"])
-        self._done("consolidate", place, "/api/v1/consolidations", {"namespace": place})
-        self.ledger.keep(Merged("consolidate", place, (ids[0], ids[1])))
+        place, ids, _ = self._consolidated()
+        self.ledger.keep(Merged("consolidate", place, ids))
+
+    def unconsolidated(self) -> None:
+        """The same, and the consolidation is taken back."""
+        place, ids, run = self._consolidated()
+        self._done("undo", place, f"/api/v1/consolidations/{run['id']}/undo", {})
+        self.ledger.keep(Apart("undo", place, ids))
+
+    def _consolidated(self) -> tuple[str, tuple[str, str], Row]:
+        """Return a namespace, the ids of two texts, and the consolidation that found them."""
+        place, content = namespace(), text(marker())
+        one, other = (
+            self.writer.tell("store", "POST", FRAGMENTS, {"namespace": place, "content": said})["id"]
+            for said in (content, content.replace(" ", "  ", 1))
+        )
+        return place, (one, other), self._done("consolidate", place, "/api/v1/consolidations", {"namespace": place})
 
     def restored(self) -> None:
         """A namespace that is backed up, deleted, and brought back."""
@@ -146,16 +187,43 @@ class Client(ExitStack):
         facts = [self.store(place) for _ in range(3)]
         subject = marker()
         claim = self._claim(place, subject, "11")
-        made = self._done("backup", place, "/api/v1/backups", {"namespaces": [place]})["report"]
-        self.ledger.keep(BackedUp("backup", made["backup_id"], made["records"]))
-        self._done("verify", made["backup_id"], f"/api/v1/backups/{made['backup_id']}/verify", {})
+        made = self._backed_up(place)
+        self._done("verify", made, f"/api/v1/backups/{made}/verify", {})
         path = f"/api/v1/namespaces/{place}?confirm={place}"
         gone = self.writer.tell("delete", "DELETE", path, was_done=lambda status: status == 404)
         if gone:
             self.writer.ended(gone)
-        self._done("restore", made["backup_id"], "/api/v1/restores", {"backup_id": made["backup_id"]})
+        self._done("restore", made, "/api/v1/restores", {"backup_id": made})
         self.ledger.keep(Holds("restore", place, [fact.marker for fact in facts]), *facts)
         self.ledger.keep(Believed("restore", subject, "11", claim["id"]))
+
+    def drilled(self) -> None:
+        """A namespace that is backed up, and the test restore of the backup."""
+        place = namespace()
+        for _ in range(3):
+            self._kept(place)
+        made = self._backed_up(place)
+        self._done("drill", made, f"/api/v1/backups/{made}/drill", {})
+
+    def packed(self) -> None:
+        """A namespace as one file."""
+        place = namespace()
+        number = len([self._kept(place) for _ in range(3)])
+        made = self._done("pack", place, "/api/v1/packs", {"namespace": place})["report"]
+        self.ledger.keep(Packed("pack", made["pack_id"], place, made["sha256"], number))
+
+    def project_deleted(self) -> None:
+        """A project of its own with a backup, and the end of it."""
+        name, key = self._product.spare_project()
+        place, marks = namespace(name), []
+        with Caller(self._product.url, key, self.ledger, **self._how) as owner:
+            for _ in range(3):
+                marks.append(self.store(place, who=owner).marker)
+            owner.ended(owner.tell("backup", "POST", "/api/v1/backups", {"namespaces": [place]}))
+            path = f"/api/v1/projects/{name}?confirm={name}"
+            owner.tell("delete project", "DELETE", path, was_done=lambda status: status == 401)
+            self.ledger.keep(Deleted("delete project", name, marks))
+            owner.locked_out()
 
     def chatted(self) -> None:
         """What is said through the proxy; it is kept once its answer ended."""
@@ -165,6 +233,12 @@ class Client(ExitStack):
         if answer is not None and answer.is_success:
             self.ledger.acknowledge("chat")
             self.ledger.keep(Holds("chat", place, [mark]))
+
+    def _backed_up(self, place: str) -> str:
+        """Return the id of a backup of a namespace."""
+        made = self._done("backup", place, "/api/v1/backups", {"namespaces": [place]})["report"]
+        self.ledger.keep(BackedUp("backup", made["backup_id"], made["records"]))
+        return str(made["backup_id"])
 
     def _kept(self, place: str) -> str:
         fact = self.store(place)
@@ -178,11 +252,12 @@ class Client(ExitStack):
         ended = self.reviewer.ended(started)
         if ended["state"] == "failed" and ended["error"]["code"] in KNOWN:
             fact.state = "failed"
-            raise Refused(f"{kind}: {ended['error']}")
+        if ended["state"] != "succeeded":
+            raise Refused(f"{kind} {ended['state']}: {ended['error']}")
         return ended
 
 
-# By how often: what is cheap is done more often.
+# By how often: what is cheap is done more often, and what has none is told only when it is asked for.
 STORIES: dict[str, tuple[int, Callable[[Client], None]]] = {
     "store": (8, Client.stored),
     "batch": (6, Client.batched),
@@ -195,6 +270,11 @@ STORIES: dict[str, tuple[int, Callable[[Client], None]]] = {
     "consolidate": (2, Client.consolidated),
     "restore": (2, Client.restored),
     "chat": (4, Client.chatted),
+    "unmerge": (1, Client.unmerged),
+    "unconsolidate": (1, Client.unconsolidated),
+    "drill": (1, Client.drilled),
+    "pack": (1, Client.packed),
+    "project": (0, Client.project_deleted),
 }
 
 
@@ -209,10 +289,11 @@ class Workload:
         stories: Sequence[str] = (),
         patience: float = PATIENCE,
         doubt: float = DOUBT,
+        ledger: Ledger | None = None,
     ) -> None:
-        self.ledger = Ledger()
+        self.ledger = ledger or Ledger()
         self._product, self._how = product, {"patience": patience, "doubt": doubt}
-        self._names = list(stories or STORIES)
+        self._names = list(stories or (name for name, (often, _) in STORIES.items() if often))
         self._over = threading.Event()
         self._threads = [threading.Thread(target=self._tell, daemon=True) for _ in range(clients)]
         self.faults: list[str] = []
@@ -235,7 +316,7 @@ class Workload:
         return self.ledger
 
     def _tell(self) -> None:
-        weights = [STORIES[name][0] for name in self._names]
+        weights = [STORIES[name][0] or 1 for name in self._names]
         with Client(self._product, self.ledger, **self._how) as client:
             while not self._over.is_set():
                 self._story(client, random.choices(self._names, weights)[0])
