@@ -100,6 +100,7 @@ KINDS: Mapping[str, OperationKind] = {
         permit=namespaces.permit_deletion,
         whole_project=True,
         own_door=True,
+        once=True,
     ),
     "delete_project": OperationKind(
         namespaces.delete_project,
@@ -107,6 +108,7 @@ KINDS: Mapping[str, OperationKind] = {
         permit=namespaces.permit_deletion,
         whole_project=True,
         own_door=True,
+        once=True,
     ),
     "backup": OperationKind(
         lambda *given: _back_up(*given),
@@ -180,10 +182,13 @@ def start(
 ) -> Operation:
     """Return a queued operation whose worker is woken when the transaction commits. Raise BadOptions, AlreadyRunning.
 
-    And what the kind refuses. Without `wake_up` no worker is told: the caller runs it.
+    And what the kind refuses. Without `wake_up` no worker is told: the caller runs it. Raise NotFound in a project that
+    went meanwhile.
     """
     check_options(kind, options, namespace=namespace, placed=True, dry_run=dry_run)
     with access.enter(principal, why=f"start {kind}"):
+        if KINDS[kind].once and (found := _open_like(principal, kind, options)):
+            return found
         try:
             with transaction.atomic():
                 operation = operations.start(
@@ -198,6 +203,17 @@ def start(
         if wake_up:
             transaction.on_commit(lambda: wake(operation.project_id, operation.id), robust=True)
         return operation
+
+
+def _open_like(principal: Principal, kind: str, options: dict[str, Any]) -> Operation | None:
+    """Return the open one of these options, if the principal may start it; nobody starts another meanwhile."""
+    if not Project.objects.select_for_update(no_key=True).filter(id=principal.project_id).exists():
+        raise access.NotFound("project")
+    rows = Operation.objects.within(principal.project_id).filter(state__in=operations.OPEN, cancel_requested=False)
+    found: Operation | None = rows.filter(kind=kind, options=options).first()
+    if found and (permit := KINDS[kind].permit):
+        permit(principal, found)
+    return found
 
 
 def _open_one(principal: Principal, kind: str, namespace: Namespace | None) -> uuid.UUID:

@@ -101,7 +101,7 @@ class NamespaceView(APIView):
     def delete(self, request: Request, name: str) -> Response:
         """Deletes the namespace with all that it holds; answers 202 with the operation that does.
 
-        Only with `expected_count`, or its name as `confirm`.
+        Only with `expected_count`, or its name as `confirm`. Asked again while it goes, it answers the same operation.
         """
         principal, values = principal_of(request), confirmed(request, name)
 

@@ -66,18 +66,26 @@ def refuse_stronger(principal: Principal, here: Q, *, what: str) -> None:
 
 
 def delete_namespace(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
-    """Delete `options.namespace` with all that it and its users' scopes hold; one that is gone needs nothing."""
+    """Delete `options.namespace` with all that it and its users' scopes hold; one that is gone needs nothing.
+
+    Begun again after its end it has nothing to do: what has that name by then is another one.
+    """
+    if isinstance(operation.cursor, dict):
+        return operation.cursor
     name, deleted = operation.options["namespace"], int(operation.cursor or 0)
     with access.enter(principal, why="delete namespace"):
         named = Namespace.objects.within(principal.project_id).named([name]).first()
-    if named is not None:
-        for number in _emptied(principal, with_users(named), progress, stage=name, done=deleted):
-            deleted = number
-        with access.enter(principal, why="delete namespace"):
-            packs = _packs(Operation.objects.within(principal.project_id).filter(with_users(named)))
-            named.delete()  # its users' scopes go by cascade
-            _remove(packs)
-    return {"namespace": name, "deleted": deleted}
+    if named is None:
+        return {"namespace": name, "deleted": deleted}
+    for number in _emptied(principal, with_users(named), progress, stage=name, done=deleted):
+        deleted = number
+    report = {"namespace": name, "deleted": deleted}
+    with access.enter(principal, why="delete namespace"):
+        packs = _packs(Operation.objects.within(principal.project_id).filter(with_users(named)))
+        named.delete()  # its users' scopes go by cascade
+        progress.save(stage=name[:64], done=deleted, total=deleted, cursor=report)
+        _remove(packs)
+    return report
 
 
 def delete_project(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:

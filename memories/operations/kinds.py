@@ -33,6 +33,7 @@ class OperationKind:
     that cannot be; `check_undo` raises where it is known beforehand, and `check_start` for one that was just
     queued, in the transaction that did. `permit` raises where whoever starts it, or its undo, may not. `dry_runs` says
     whether it may only look. With `own_door` it is asked for at an endpoint of its own, which alone writes its options.
+    With `once` the open one of the same options is answered instead of another: what would be done twice comes late.
     """
 
     run: Handler
@@ -45,3 +46,4 @@ class OperationKind:
     one_namespace: bool = False
     dry_runs: bool = False
     own_door: bool = False
+    once: bool = False

@@ -122,6 +122,20 @@ def test_who_may_not_deletes_nothing(alice, bob, charlie, agent_of, project, mai
     assert (count(Fragment), count(Operation)) == (2, 0)
 
 
+@pytest.mark.parametrize(("path", "name"), [(f"namespaces/{MAIN}", MAIN), ("projects/acme", "acme")])
+def test_deleting_again_while_it_goes_is_the_same_operation(path, name, alice, main, count):
+    first, second = (send(alice, "delete", f"{path}?confirm={name}", {}, 202)["id"] for _ in range(2))
+    assert (first, count(Operation)) == (second, 1)
+
+
+def test_what_is_deleted_anew_is_another_operation(alice, main, store, principal):
+    for _ in range(2):
+        told = send(alice, "delete", f"namespaces/{MAIN}?confirm={MAIN}", {}, 202)
+        assert jobs.run(principal, told["id"]).report == {"namespace": MAIN, "deleted": 2}
+        store(MAIN, "The heron nests by the mill.")
+        store(MAIN, "Otters swim.")
+
+
 def test_a_project_goes_with_everything(alice, main, store, fork, principal, project, left, charlie):
     theirs = store("elsewhere:main", "Charlie's.", by=charlie.principal)
     fork()
@@ -148,5 +162,5 @@ def test_batches_go_on_where_they_were(alice, main, principal, monkeypatch, coun
     told = send(alice, "delete", f"namespaces/{MAIN}?confirm={MAIN}", {}, 202)
     seen = []
     jobs.run(principal, told["id"], watcher=lambda _, done, total: seen.append(done))
-    assert seen == [1, 2]
+    assert seen == [1, 2, 2]  # each batch, and the end
     assert count(Fragment) == 0

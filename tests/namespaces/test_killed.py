@@ -113,3 +113,14 @@ def test_deleting_goes_on_after_a_kill(service, store_memory, place_of, look, wo
     assert look("main") is None
     with access.enter(service, why="test"):
         assert Operation.objects.get(id=operation.id).state == "succeeded"
+
+
+def test_what_is_stored_after_a_deletion_stays(service, store_memory, place_of, look, worker):
+    store_memory("main", "The heron nests.")
+    operation = begin(service, "delete", None, namespace=place_of("main").name)
+    assert worker(operation, failpoint="operations.handled") == -signal.SIGKILL
+    assert look("main") is None
+    store_memory("main", "Otters swim.")
+    left = look("main")
+    assert recovered(service, operation).report["deleted"] == 1
+    assert look("main") == left
