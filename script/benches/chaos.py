@@ -14,10 +14,11 @@ anything was found.
 
 import argparse
 import itertools
+import os
+import shutil
 import signal
 import sys
 import time
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -80,7 +81,7 @@ def suffering(options: argparse.Namespace) -> Iterator[Outcome]:
     for kind, faults in itertools.groupby(possible(wanted), key=lambda fault: fault.kind):
         with arena(kind, hold=options.hold) as where:
             for fault in faults:
-                yield suffered(where, fault, rounds=options.rounds, seconds=seconds)
+                yield examined(where, suffered(where, fault, rounds=options.rounds, seconds=seconds))
 
 
 def dying(options: argparse.Namespace) -> Iterator[Outcome]:
@@ -88,7 +89,16 @@ def dying(options: argparse.Namespace) -> Iterator[Outcome]:
     seconds = 0.3 if options.seconds is None else options.seconds
     for victim, story, names in portions(options.failpoints, options.victims):
         with arena(EMBEDDED, hasty=True) as where:
-            yield killed(where, victim, story, names, rounds=options.rounds, seconds=seconds)
+            yield examined(where, killed(where, victim, story, names, rounds=options.rounds, seconds=seconds))
+
+
+def examined(where: Arena, outcome: Outcome) -> Outcome:
+    """Keep what the product logged where something was found."""
+    if outcome.findings:
+        kept = Path(os.environ["NOVAMEM_DATA_DIR"]) / "chaos-logs" / outcome.fault.replace(" ", "-").replace(",", "")
+        shutil.copytree(where.product.data_dir / "logs", kept, dirs_exist_ok=True)
+        outcome.notes.append(f"logs in {kept}")
+    return outcome
 
 
 def planted(names: list[str] | None) -> int:
@@ -141,7 +151,7 @@ def suffered(where: Arena, fault: Fault, *, rounds: int, seconds: float) -> Outc
         outcome.notes.append(str(probed(where)))
         product.bring_back()
     outcome.take_counts(load.ledger)
-    outcome.notes += [what for what, _ in Counter(load.faults).most_common(5)]
+    outcome.note(load.faults)
     return outcome
 
 

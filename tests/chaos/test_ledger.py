@@ -93,6 +93,7 @@ HERON, OTTER, RAVEN = row("1", "heron"), row("2", "otter"), row("3", "raven")
         (GONE, sight(OTTER)),
         (DECIDED, sight(*SIDES, **BELIEF)),
         (ENDED, sight(**RAN)),
+        (ENDED, sight(operations={"o": {"state": "failed", "error": {"code": "worker_lost"}}})),
         (COPIED, sight(HERON, OTTER)),
         (ALIKE, sight(HERON, {**OTTER, "status": "superseded"})),
         (KEPT, sight(backups={"b": {"records": 3, "verdict": "sound"}})),

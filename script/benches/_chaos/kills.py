@@ -71,7 +71,7 @@ def killed(where: Arena, victim: str, story: str, names: Sequence[str], *, round
     outcome.findings = inspect(product, load.ledger)
     outcome.take_counts(load.ledger)
     outcome.rounds, outcome.waits = len(outcome.kills), [kill.answered for kill in outcome.kills]
-    outcome.notes += load.faults + others.faults
+    outcome.note(load.faults + others.faults)
     return outcome
 
 

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 LOST, DOUBLED, HALF_DONE, RESURRECTED, BROKEN = "lost", "doubled", "half-done", "resurrected", "broken"
 VERDICTS = (LOST, DOUBLED, HALF_DONE, RESURRECTED, BROKEN)
+KNOWN = ("no_space", "worker_lost")  # an operation that fails so did nothing
 Row = dict[str, Any]
 
 
@@ -160,12 +161,11 @@ class Believed:
 
 @dataclass(slots=True)
 class Finished:
-    """An operation ended as it was told, well unless it named a reason, and was done once."""
+    """An operation ended well, unless it named a known reason, and was done once."""
 
     operation: str
     namespace: str
     id: str
-    state: str = "succeeded"
 
     def check(self, seen: Sight) -> Iterator[tuple[str, str]]:
         """How it ended, and how many of it there are."""
@@ -174,7 +174,7 @@ class Finished:
             yield LOST, f"{self.operation} {self.id} is not there"
         elif row["state"] in ("queued", "running"):
             yield HALF_DONE, f"{self.operation} {self.id} is {row['state']} and never ends"
-        elif row["state"] != self.state:
+        elif row["state"] != "succeeded" and (row["error"] or {}).get("code") not in KNOWN:
             yield LOST, f"{self.operation} {self.id} {row['state']}: {row['error']}"
         if (times := seen.started[self.operation, self.namespace]) > 1:
             yield DOUBLED, f"{times} operations {self.operation} of {self.namespace}"

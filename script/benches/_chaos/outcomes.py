@@ -40,6 +40,10 @@ class Outcome:
         self.acknowledged = ledger.acknowledged.total()
         self.retries, self.server_errors = ledger.retries, ledger.server_errors
 
+    def note(self, faults: Iterable[str]) -> None:
+        """Say what clients were told most often."""
+        self.notes += [f"{number} × {what}" for what, number in Counter(faults).most_common(5)]
+
     def line(self) -> str:
         """The outcome as a line of the table."""
         counts = Counter(finding.verdict for finding in self.findings)

@@ -30,7 +30,6 @@ from .product import PROJECT, Product
 
 FRAGMENTS = "/api/v1/fragments"
 BATCH = 5
-KNOWN = ("no_space", "worker_lost")  # an operation that says so did nothing
 MARKER = r"(zu[bdfghkmnprtvwxz]{12}q)"
 
 
@@ -247,11 +246,8 @@ class Client(ExitStack):
 
     def _done(self, kind: str, place: str, path: str, body: Row) -> Row:
         started = self.reviewer.tell(kind, "POST", path, body)
-        fact = Finished(kind, place, started["id"])
-        self.ledger.keep(fact)
+        self.ledger.keep(Finished(kind, place, started["id"]))
         ended = self.reviewer.ended(started)
-        if ended["state"] == "failed" and ended["error"]["code"] in KNOWN:
-            fact.state = "failed"
         if ended["state"] != "succeeded":
             raise Refused(f"{kind} {ended['state']}: {ended['error']}")
         return ended
