@@ -3,11 +3,9 @@
 # The embedding model comes with the Python packages: nothing is fetched at run time. docs/operations.md says how to run it.
 FROM python:3.11-slim-bookworm AS build
 WORKDIR /app
-# First, and from where it has no parts for graphics cards, which are gigabytes.
-ARG TORCH_INDEX=https://download.pytorch.org/whl/cpu
+# Where torch comes from, if not from where script/env says.
+ARG TORCH_INDEX
 COPY requirements.txt requirements.lock ./
-RUN python -m venv .venv \
-    && .venv/bin/pip install --no-cache-dir --index-url "$TORCH_INDEX" "$(grep '^torch==' requirements.txt)"
 COPY script/env script/env
 RUN root=/app PIP_NO_CACHE_DIR=1 sh -c '. script/env' \
     && .venv/bin/pip uninstall --yes pip \

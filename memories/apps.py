@@ -17,14 +17,16 @@ class MemoriesConfig(AppConfig):
     name = "memories"
 
     def ready(self) -> None:
-        """Let OpenAPI know our extensions, failpoints be checked, readings be told, statements name their request."""
+        """Let OpenAPI know our extensions, failpoints be checked, readings be told; set up each new connection."""
         from django.db.backends.signals import connection_created
         from prometheus_client import REGISTRY
 
         from memories import failpoints  # noqa: F401  # registers its check
         from memories.api import openapi  # noqa: F401
         from memories.readings import Readings
+        from memories.schema_editor import use_schema_editor
         from memories.statement_comments import comment_statements
 
         connection_created.connect(comment_statements)
+        connection_created.connect(use_schema_editor)
         REGISTRY.register(Readings())

@@ -12,8 +12,10 @@ from django.db import DatabaseError
 from django_celery_beat.models import PeriodicTask
 
 from memories import health
+from memories.models import EmbeddingModel
+from memories.models.enums import ModelState
 from memories.models.sql import fetch
-from memories.providers import RecognitionFailed, RerankingFailed, current_recogniser, current_reranker
+from memories.providers import RecognitionFailed, RerankingFailed, current_recogniser, current_reranker, embed
 from memories.readings import Measurement, readings
 
 State = Literal["ok", "look", "wrong"]
@@ -22,6 +24,7 @@ BACKUP_AGE, DRILL_AGE = 26 * 3600, 8 * DAY
 LEAST_FREE, LEAST_SHARE = 2 * 10**9, 0.1
 MANY_VECTORS, MANY_FAILED = 10_000, 10
 CLOCK = 5.0  # seconds
+WRITTEN = datetime.timedelta(minutes=4)  # the scheduler writes every three when it last began what
 REMEDIES = {
     "database": "Is Postgres up, and does DATABASE_URL lead to it? Its own log says why it refuses.",
     "migrations": "Run `script/manage upgrade` with DATABASE_OWNER_URL set, then start the units again.",
@@ -47,13 +50,23 @@ class Diagnosis:
 
 def diagnose(*, now: datetime.datetime) -> list[Diagnosis]:
     """Look at all of it."""
-    parts = health.check_parts()
+    parts = _parts_with_a_model()
     found = [*_parts(parts), *_bound_models(), *_files()]
     try:
         numbers = {(each.name, each.label): each.value for each in readings()}
     except DatabaseError:
         return found
     return [*found, *_disk(numbers), *_work(numbers), *_backups(numbers), *_database(numbers, now), *_schedules(now)]
+
+
+def _parts_with_a_model() -> dict[str, health.Part]:
+    """Return the parts, once the model that nobody asked in this process yet was asked."""
+    parts = health.check_parts()
+    model = EmbeddingModel.objects.filter(state=ModelState.ACTIVE).first() if "embedder" in parts else None
+    if model is None or parts["embedder"]["state"] == health.OK:
+        return parts
+    embed(["Ada."], model=model)
+    return health.check_parts()
 
 
 def _one(what: str, well: bool, detail: str, remedy: str, *, otherwise: State = "wrong") -> Diagnosis:
@@ -154,7 +167,7 @@ def _schedules(now: datetime.datetime) -> Iterator[Diagnosis]:
     late = sorted(
         row.name
         for row in rows
-        if row.enabled and now - (row.last_run_at or row.date_changed) > 3 * row.interval.schedule.run_every
+        if row.enabled and now - (row.last_run_at or row.date_changed) > 3 * row.interval.schedule.run_every + WRITTEN
     )
     yield _one("schedules", bool(rows) and not late, f"late: {', '.join(late)}" if late else "",
                "Start the scheduler (`script/manage scheduler`); one of a database is enough.")  # fmt: skip

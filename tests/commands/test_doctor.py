@@ -14,6 +14,7 @@ from memories import access, readings
 from memories.management.shown_settings import HIDDEN, masked
 from memories.models import Backup, Heartbeat, Operation
 from memories.providers import active_model
+from memories.providers.fake import FakeEmbedder
 from memories.readings import Measurement
 
 
@@ -53,6 +54,24 @@ def test_a_healthy_installation_ends_well(doctor, healthy):
     found, well = doctor()
     assert well, [each for each in found.values() if each["state"] != "ok"]
     assert {each["state"] for each in found.values()} == {"ok"}
+
+
+def test_what_the_scheduler_has_not_written_yet_is_not_late(doctor, healthy):
+    """It writes every three minutes when it last began what."""
+    often = IntervalSchedule.objects.create(every=10, period="seconds")
+    before = timezone.now() - datetime.timedelta(minutes=3)
+    PeriodicTask.objects.create(name="heartbeat", task="t", interval=often, last_run_at=before)
+    assert doctor()[0]["schedules"]["state"] == "ok"
+
+
+def test_a_model_that_nobody_asked_yet_is_asked(doctor, healthy, monkeypatch):
+    """The command is a process of its own, which begins without a model."""
+    asked = []
+    monkeypatch.setattr(FakeEmbedder, "readiness", lambda _: "ready" if asked else "loading")
+    answer = FakeEmbedder.embed
+    monkeypatch.setattr(FakeEmbedder, "embed", lambda self, texts: asked.append(texts) or answer(self, texts))
+    found, well = doctor()
+    assert (found["embedder"]["state"], found["embedder"]["detail"], well) == ("ok", "fake is ready", True)
 
 
 def test_people_read_a_line_for_each(healthy, capsys):

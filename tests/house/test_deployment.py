@@ -129,12 +129,6 @@ def test_the_image_runs_what_there_is_as_nobody_special():
     assert "'GET', '/healthz'" in final
 
 
-def test_the_image_takes_torch_without_graphics_cards_first():
-    torch, rest = DOCKERFILE.index('--index-url "$TORCH_INDEX"'), DOCKERFILE.index("'. script/env'")
-    assert torch < rest
-    assert "ARG TORCH_INDEX=https://download.pytorch.org/whl/cpu" in DOCKERFILE
-
-
 @pytest.mark.parametrize("name", ["nginx.conf", "Caddyfile"])
 def test_proxies_name_the_settings_that_belong_to_them(name):
     told = set(re.findall(r"\b([A-Z][A-Z_]+)=", (DEPLOY / name).read_text()))

@@ -267,29 +267,53 @@ def listens(port: int) -> bool:
         return probe.connect_ex((LOCAL, port)) == 0
 
 
-@contextmanager
-def nginx(folder: Path, ports: list[int], *changes: tuple[str, str]) -> Iterator[SimpleNamespace]:
-    """The configuration that ships, with ports, web servers and a certificate of the test; nothing else is changed
-    but what the test says."""
-    program = shutil.which("nginx", path=PATH)
-    assert program
-    plain, secure = free_port(), free_port()
-    certificate, key = folder / "certificate.pem", folder / "key.pem"
+def certificate(folder: Path) -> tuple[Path, Path]:
+    """One for the name in the proxies' configurations, signed by itself, and its key."""
+    made, key = folder / "certificate.pem", folder / "key.pem"
     words = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", f"/CN={NAME}"]
-    subprocess.run([*words, "-keyout", key, "-out", certificate], check=True, capture_output=True)
-    text = (env.ROOT / "script" / "deploy" / "nginx.conf").read_text()
-    for shipped, ours in (
+    subprocess.run([*words, "-keyout", key, "-out", made], check=True, capture_output=True)
+    return made, key
+
+
+def shipped(name: str, *changes: tuple[str, str]) -> str:
+    """The configuration of a proxy with what a test has to change; each of that stands there once."""
+    text = (env.ROOT / "script" / "deploy" / name).read_text()
+    for before, after in changes:
+        assert text.count(before) == 1
+        text = text.replace(before, after)
+    return text
+
+
+@contextmanager
+def proxying(command: list[Any], plain: int, secure: int, **more: Any) -> Iterator[SimpleNamespace]:
+    """A proxy that runs, and where it answers."""
+    running: Any = subprocess.Popen(command, **more)
+    try:
+        until(lambda: listens(secure), running)
+        yield SimpleNamespace(plain=f"http://{LOCAL}:{plain}", secure=f"https://{LOCAL}:{secure}")
+    finally:
+        running.terminate()
+        running.wait()
+
+
+@contextmanager
+def nginx(folder: Path, ports: list[int], path: str = "/") -> Iterator[SimpleNamespace]:
+    """The configuration that ships, with ports, web servers, a certificate and the path of the test; nothing else is
+    changed.
+    """
+    plain, secure = free_port(), free_port()
+    public, key = certificate(folder)
+    text = shipped(
+        "nginx.conf",
         ("    server 127.0.0.1:8000;", "".join(f"    server {LOCAL}:{port};\n" for port in ports)),
         ("listen 80;", f"listen {LOCAL}:{plain};"),
         ("    listen [::]:80;\n", ""),
         ("listen 443 ssl;", f"listen {LOCAL}:{secure} ssl;"),
         ("    listen [::]:443 ssl;\n", ""),
-        (f"/etc/letsencrypt/live/{NAME}/fullchain.pem", str(certificate)),
+        (f"/etc/letsencrypt/live/{NAME}/fullchain.pem", str(public)),
         (f"/etc/letsencrypt/live/{NAME}/privkey.pem", str(key)),
-        *changes,
-    ):
-        assert text.count(shipped) == 1
-        text = text.replace(shipped, ours)
+        ("    location / {", f"    location {path} {{"),
+    )
     folders = "".join(
         f"{name}_temp_path {folder}/{name};" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     )
@@ -298,13 +322,33 @@ def nginx(folder: Path, ports: list[int], *changes: tuple[str, str]) -> Iterator
         f"daemon off; master_process off; pid {folder}/pid; error_log {folder}/error.log;\n"
         f"events {{}}\nhttp {{ access_log off; {folders}\n{text}\n}}\n"
     )
-    running: Any = subprocess.Popen([program, "-c", whole, "-e", folder / "error.log"])
-    try:
-        until(lambda: listens(secure), running)
-        yield SimpleNamespace(plain=f"http://{LOCAL}:{plain}", secure=f"https://{LOCAL}:{secure}")
-    finally:
-        running.terminate()
-        running.wait()
+    command = [shutil.which("nginx", path=PATH), "-c", whole, "-e", folder / "error.log"]
+    with proxying(command, plain, secure) as running:
+        yield running
+
+
+@contextmanager
+def caddy(folder: Path, ports: list[int], path: str = "/") -> Iterator[SimpleNamespace]:
+    """The configuration that ships, with ports, web servers and a certificate of the test; below a path by the lines
+    that it has for that, as comments. Nothing else is changed.
+    """
+    plain, secure = free_port(), free_port()
+    public, key = certificate(folder)
+    text = shipped("Caddyfile", (f"\n{NAME} {{\n", f"\n{NAME} {{\n\tbind {LOCAL}\n\ttls {public} {key}\n"))
+    if path != "/":
+        own, below = text[: text.index("\treverse_proxy")], text[text.index("\n#\n") :]
+        text = own + "".join(f"{line[1:]}\n" for line in below.splitlines() if line.startswith("#\t")) + "}\n"
+        # Caddy lists servers one after the other.
+    text = text.replace("127.0.0.1:8000", " ".join(f"{LOCAL}:{port}" for port in ports))
+    whole = folder / "Caddyfile"
+    whole.write_text(f"{{\n\tadmin off\n\thttp_port {plain}\n\thttps_port {secure}\n\tdefault_sni {NAME}\n}}\n{text}")
+    command = [shutil.which("caddy", path=PATH), "run", "--config", whole]
+    own_folders = {name: str(folder / name) for name in ("HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME")}
+    with proxying(command, plain, secure, env={**os.environ, **own_folders}) as running:
+        yield running
+
+
+PROXIES = [pytest.param(nginx, marks=pytest.mark.nginx), pytest.param(caddy, marks=pytest.mark.caddy)]
 
 
 def manage_py(logins: Logins, *words: str) -> "subprocess.CompletedProcess[str]":
