@@ -199,7 +199,10 @@ def start(
                 if check_start := KINDS[kind].check_start:
                     check_start(operation)
         except IntegrityError as error:
-            raise AlreadyRunning(_open_one(principal, kind, namespace)) from error
+            running = _open_one(principal, kind, namespace)
+            if running is None:
+                raise
+            raise AlreadyRunning(running) from error
         if wake_up:
             transaction.on_commit(lambda: wake(operation.project_id, operation.id), robust=True)
         return operation
@@ -216,9 +219,10 @@ def _open_like(principal: Principal, kind: str, options: dict[str, Any]) -> Oper
     return found
 
 
-def _open_one(principal: Principal, kind: str, namespace: Namespace | None) -> uuid.UUID:
-    rows = Operation.objects.within(principal.project_id).filter(kind=kind, namespace=namespace)
-    return uuid.UUID(str(rows.filter(finished_at=None).values_list("id", flat=True).get()))
+def _open_one(principal: Principal, kind: str, namespace: Namespace | None) -> uuid.UUID | None:
+    rows = Operation.objects.within(principal.project_id).filter(kind=kind, namespace=namespace, finished_at=None)
+    found: uuid.UUID | None = rows.values_list("id", flat=True).first()
+    return found
 
 
 def start_undo(

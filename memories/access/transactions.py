@@ -15,14 +15,18 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import structlog
-from django.db import InterfaceError, OperationalError, connection, transaction
+from django.db import IntegrityError, InterfaceError, OperationalError, connection, transaction
 from psycopg import sql
+
+from memories.errors import NovaError
+from memories.models import Project
 
 if TYPE_CHECKING:
     from memories.access.principals import Principal
 
 T = TypeVar("T")
 DISTURBED = ("40P01", "40001")  # a deadlock, and two transactions that can't both be as if alone
+BELONGING = ("_namespace_id_fk", "_project_fk")  # constraints by what a row belongs to
 CUT_OFF = ("08", "57P")  # connections that broke or are refused, and a server that ends
 RETRY_DELAYS = (0.1, 0.2, 0.4, 0.8, 1.6)  # docs/spec.md §15
 log = structlog.get_logger(__name__)
@@ -32,6 +36,17 @@ ACTOR = ("kind", "owner", "key", "user")  # of an event's context
 
 _entered: ContextVar["Principal | None"] = ContextVar("entered", default=None)
 _asked_by: ContextVar[Mapping[str, Any]] = ContextVar("asked_by", default=MappingProxyType({}))
+
+
+class GoneMeanwhile(NovaError):
+    """Somebody deleted the namespace or project while this was written into it; nothing was written."""
+
+    code = "gone_meanwhile"
+    title = "It was deleted meanwhile"
+    retry_after = 1
+
+    def __init__(self) -> None:
+        super().__init__("what this belongs to was deleted meanwhile: ask again")
 
 
 @contextmanager
@@ -48,7 +63,8 @@ def attribute_to(actor: Mapping[str, Any]) -> Iterator[None]:
 def enter(principal: "Principal", *, why: str) -> Iterator[None]:
     """One transaction in the principal's project; inside another one of the same project, a part of it.
 
-    Raise OperationalError when Postgres stays away through all tries, about ten seconds: nothing was written then.
+    Raise OperationalError when Postgres stays away through all tries, about ten seconds, and GoneMeanwhile: nothing was
+    written then.
     """
     outer = _entered.get()
     if outer is not None:
@@ -75,9 +91,19 @@ def enter(principal: "Principal", *, why: str) -> Iterator[None]:
                 yield
             finally:
                 _entered.reset(token)  # before the commit: what waits for that enters anew
+    except IntegrityError as error:
+        if _has_gone(error, principal):
+            raise GoneMeanwhile from error
+        raise
     finally:
         if connection.in_atomic_block and not connection.needs_rollback:
             _set_local(None, None, users="")  # an outer transaction goes on: it must not keep seeing this project
+
+
+def _has_gone(error: IntegrityError, principal: "Principal") -> bool:
+    """Return whether what was written belongs to something that is not there any more."""
+    broken = getattr(getattr(error.__cause__, "diag", None), "constraint_name", None) or ""
+    return broken.endswith(BELONGING) or not Project.objects.filter(id=principal.project_id).exists()
 
 
 @contextmanager

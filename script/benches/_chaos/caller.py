@@ -15,6 +15,7 @@ ANSWER = 10.0  # seconds that one try waits
 PAUSE = 0.2
 DOUBT = 0.1  # the share of answers that are taken for lost: the same is told again under its key
 AGAIN = (408, 429, 500, 502, 503, 504, 507)
+ASK_AGAIN = ("in_flight", "gone_meanwhile")
 
 
 class Unanswered(Exception):
@@ -69,7 +70,7 @@ class Caller:
         while time.monotonic() < deadline:
             answer = self._try(method, path, body, head)
             tries += 1
-            if answer is None or answer.status_code in AGAIN or _code(answer) == "in_flight":
+            if answer is None or answer.status_code in AGAIN or _code(answer) in ASK_AGAIN:
                 self._ledger.retries += 1
                 self._ledger.server_errors += answer is not None and answer.status_code == 500
                 time.sleep(self._pause * (1 + random.random()))

@@ -220,7 +220,7 @@ class Client(ExitStack):
                 marks.append(self.store(place, who=owner).marker)
             owner.ended(owner.tell("backup", "POST", "/api/v1/backups", {"namespaces": [place]}))
             path = f"/api/v1/projects/{name}?confirm={name}"
-            owner.tell("delete project", "DELETE", path, was_done=lambda status: status == 401)
+            owner.tell("delete project", "DELETE", path, was_done=lambda status: status in (401, 404))
             self.ledger.keep(Deleted("delete project", name, marks))
             owner.locked_out()
 
