@@ -2,6 +2,7 @@
 
 import json
 import os
+import secrets
 import signal
 import subprocess
 import time
@@ -116,7 +117,8 @@ def ends_tls_and_is_believed(client: httpx2.Client, proxy: SimpleNamespace) -> s
 
 def holds_back_nothing_and_limits_no_body(client: httpx2.Client) -> None:
     """Streams of chats and events come piece by piece; who refuses three megabytes is NovaMem."""
-    text = {"namespace": "acme:main", "content": "The heron nests in the reeds."}
+    # Of this run alone: what is forgotten below may not be said again.
+    text = {"namespace": "acme:main", "content": f"The heron nests in the reeds of {secrets.token_hex(4)}."}
     large = client.post("/api/v1/fragments", json={**text, "content": "x" * (3 << 20)})
     assert large.headers["Content-Type"] in ("application/json", "application/problem+json"), large.text[:200]
     chat = {"model": "fake", "stream": True, "messages": [{"role": "user", "content": "Where does it nest?"}]}

@@ -2,6 +2,7 @@
 
 import json
 import re
+import secrets
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -210,7 +211,7 @@ def answers_agents(agent: httpx2.Client) -> None:
 
 def streams_events(agent: httpx2.Client) -> None:
     """What is erased meanwhile is told at once."""
-    text = {"namespace": "demo:main", "content": "The grebe dives."}
+    text = {"namespace": "demo:main", "content": f"The grebe dives at {secrets.token_hex(4)}."}
     stored = agent.post(f"{PREFIX}/api/v1/fragments", json=text).json()["id"]
     accepted = {"Accept": "text/event-stream"}
     with ThreadPoolExecutor(1) as threads, agent.stream("GET", f"{PREFIX}/api/v1/events", headers=accepted) as stream:
