@@ -3,6 +3,7 @@
 import configparser
 import os
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -116,6 +117,30 @@ def test_units_of_systemd_run_what_there_is_as_nobody_special(path):
     assert service["EnvironmentFile"] == ["/etc/novamem/env", *owner]
     assert ("Type" in service) == (name == "upgrade")
     assert ("Install" in systemd(path)) == (name != "upgrade")
+
+
+def test_commands_run_with_the_settings_of_the_units_as_their_user(tmp_path):
+    for name, line in (("env", "METRICS_TOKEN='a b&c'"), ("owner", "DATABASE_OWNER_URL=postgres://of-the-owner")):
+        (tmp_path / name).write_text(f"# why\n{line}\n")
+    text = (DEPLOY / "novamem").read_text()
+    assert text.count("/etc/novamem/") == 2
+    (tmp_path / "novamem").write_text(text.replace("/etc/novamem", str(tmp_path)))
+    told = tmp_path / "runuser"
+    told.write_text('#!/bin/sh\nprintf "%s|" "$@" "$METRICS_TOKEN" "$DATABASE_OWNER_URL" "$HOME" "$(umask)"\n')
+    told.chmod(0o755)
+    given = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    done = subprocess.run(["sh", tmp_path / "novamem", "restore", "a b"], env=given, capture_output=True, text=True)
+    expected = [
+        "-u",
+        "novamem",
+        "--",
+        "/opt/novamem/script/manage",
+        "restore",
+        "a b",
+        "a b&c",
+        "postgres://of-the-owner",
+    ]
+    assert (done.returncode, done.stdout.split("|")) == (0, [*expected, "/var/lib/novamem", "0077", ""]), done.stderr
 
 
 def test_the_image_runs_what_there_is_as_nobody_special():
