@@ -7,7 +7,7 @@ anything was found.
     script/bench chaos                                  # every fault, 3 rounds each
     script/bench chaos --faults postmaster "full disk" --rounds 5 --seconds 4
     script/bench chaos --failpoints                     # who dies while an operation is at a failpoint: at each, each
-    script/bench chaos --failpoints branches. --victims backend "web process"
+    script/bench chaos --failpoints branches. --victims backend "web process" --stories branch
     script/bench chaos --sum one.json other.json        # of such runs: what came of it, by who died
     script/bench chaos --planted                        # faults of the product itself, each of which has to be found
 """
@@ -47,6 +47,7 @@ def main() -> None:
         "--failpoints", nargs="*", metavar="NAME", help="deaths at those whose name begins so, or at all"
     )
     parser.add_argument("--victims", nargs="+", choices=VICTIMS, default=list(VICTIMS), help="who dies there")
+    parser.add_argument("--stories", nargs="+", choices=STORIES, default=[], help="in which stories; default: all")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, help="of writes before each blow (default: 4, at failpoints 0.3)")
     parser.add_argument("--hold", type=float, default=6.0, help="seconds that what lasts does last")
@@ -87,7 +88,7 @@ def suffering(options: argparse.Namespace) -> Iterator[Outcome]:
 def dying(options: argparse.Namespace) -> Iterator[Outcome]:
     """Let each victim die at each failpoint, story by story, each in an installation of its own."""
     seconds = 0.3 if options.seconds is None else options.seconds
-    for victim, story, names in portions(options.failpoints, options.victims):
+    for victim, story, names in portions(options.failpoints, options.victims, options.stories):
         with arena(EMBEDDED, hasty=True) as where:
             yield examined(where, killed(where, victim, story, names, rounds=options.rounds, seconds=seconds))
 

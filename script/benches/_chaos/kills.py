@@ -45,10 +45,12 @@ VICTIMS: dict[str, Callable[[Arena, Held], psutil.Process]] = {
 }
 
 
-def portions(beginnings: Sequence[str] = (), victims: Sequence[str] = ()) -> Iterator[tuple[str, str, list[str]]]:
-    """Return victims and stories, each with the failpoints that operations of the story come to."""
+def portions(
+    beginnings: Sequence[str] = (), victims: Sequence[str] = (), stories: Sequence[str] = ()
+) -> Iterator[tuple[str, str, list[str]]]:
+    """Return victims and stories, each with the failpoints that operations of the story come to; or some of each."""
     names = [name for name in failpoints() if not beginnings or name.startswith(tuple(beginnings))]
-    told = sorted({story for name in names for story in stories_of(name)})
+    told = sorted({story for name in names for story in stories_of(name) if not stories or story in stories})
     for victim, story in itertools.product(victims or VICTIMS, told):
         yield victim, story, [name for name in names if story in stories_of(name)]
 
