@@ -14,6 +14,7 @@ from memories.models.bulk import COPY_FROM, insert, insert_statement
 from memories.models.enums import Tier
 from memories.models.namespace import roots_of
 from memories.models.search import LIVE
+from memories.models.sql import array_of
 
 
 class BlockedByErasure(NovaError):
@@ -77,7 +78,7 @@ def find_forgotten_texts(project_id: uuid.UUID, texts: Sequence[tuple[uuid.UUID 
 def index_keywords(fragment_ids: Sequence[uuid.UUID]) -> None:
     """Write the keyword rows of these fragments anew."""
     with connection.cursor() as cursor:
-        cursor.execute("SELECT nova_index_keywords(%s::uuid[])", [list(fragment_ids)])
+        cursor.execute("SELECT nova_index_keywords(%s::uuid[])", [array_of(fragment_ids)])
 
 
 def index_fragments(rows: Sequence[tuple[Fragment, Any, Sequence[Claim]]], *, model: EmbeddingModel) -> None:
@@ -92,7 +93,7 @@ def index_fragments(rows: Sequence[tuple[Fragment, Any, Sequence[Claim]]], *, mo
         insert(vectors)
         vectors = []
     kept, values = insert_statement(vectors) if vectors else ("SELECT", [])
-    ids = [row.id for row, _, _ in rows]
+    ids = array_of(row.id for row, _, _ in rows)
     with connection.cursor() as cursor:
         cursor.execute(
             f"""WITH kept AS ({kept}), waiting AS (

@@ -95,32 +95,26 @@ def _prose(line: str) -> str:
 
 
 def _words(line: str) -> list[TextWord]:
+    # One loop without further calls, for each word of each text comes through here.
     words: list[TextWord] = []
-    end = 0
+    end, dotted = 0, False
     for match in WORD.finditer(line):
-        words.append(_word(match, line[end : match.start()], words[-1] if words else None, line))
-        end = match.end()
+        whole, start = match[0], match.start()
+        gap = line[end:start]
+        end = start + len(whole)
+        text = whole if whole.isalnum() else CONTRACTED.sub("", whole)
+        lower, length = text.lower(), len(text)
+        glued = gap == " " or (dotted and gap == ". ")
+        opens = not words or not (glued or WITHIN_SENTENCE.fullmatch(gap))
+        dotted = line.startswith(".", end) and (length == 1 or lower in ABBREVIATIONS)
+        capitalised = (length > 1 or dotted) and lower != text and length <= LONGEST_WORD
+        # By place: by name takes half as long again.
+        words.append(
+            TextWord(
+                text, lower.rstrip("."), start, start + length, opens, glued, length < len(whole), dotted, capitalised
+            )
+        )
     return words
-
-
-def _word(match: re.Match[str], gap: str, previous: TextWord | None, line: str) -> TextWord:
-    whole, (start, end) = match.group(), match.span()
-    text = whole if whole.isalnum() else CONTRACTED.sub("", whole)
-    lower, length = text.lower(), len(text)
-    after_dot = previous is not None and previous.dotted and gap == ". "
-    dotted = line.startswith(".", end) and (length == 1 or lower in ABBREVIATIONS)
-    # By place: by name takes half as long again, for each word of each text.
-    return TextWord(
-        text,
-        lower.rstrip("."),
-        start,
-        start + length,
-        previous is None or not (gap == " " or after_dot or bool(WITHIN_SENTENCE.fullmatch(gap))),
-        gap == " " or after_dot,
-        length < len(whole),
-        dotted,
-        (length > 1 or dotted) and lower != text and length <= LONGEST_WORD,
-    )
 
 
 def capitals_tell(line: TextLine) -> bool:

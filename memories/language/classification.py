@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 from memories.language import word_lists
@@ -24,16 +24,16 @@ SHORTEST_KEY = 2
 class Routing:
     """What routing found in a text.
 
-    `topics` lower-case, ≤ 20, most telling first; `valence` −1 (all negative) to 1; `type` a guess; for questions
-    `search_types`, the kinds of memory that may answer, and `query_keys`, lower-case words to boost.
+    `topics` lower-case, ≤ 20, most telling first; `valence` −1 (all negative) to 1; `type` a guess; of what may be a
+    question `search_types`, the kinds of memory that may answer, and `query_keys`, lower-case words to boost.
     """
 
     topics: list[str]
     entities: list[RecognisedEntity]
     valence: float
     type: MemoryType
-    search_types: list[MemoryType]
-    query_keys: list[str]
+    search_types: list[MemoryType] = field(default_factory=list)
+    query_keys: list[str] = field(default_factory=list)
 
     @property
     def derived(self) -> dict[str, Any]:
@@ -54,29 +54,28 @@ def route_kept(texts: Sequence[str]) -> list[Routing]:
         with suppress(RecognitionFailed):
             found = recogniser.names(texts)
             named = [distinct(RecognisedEntity(*name) for name in names) for names in found]
-            return [route(text, entities=names) for text, names in zip(texts, named, strict=True)]
-    return [route(text) for text in texts]
+            return [_read(text, names) for text, names in zip(texts, named, strict=True)]
+    return [_read(text) for text in texts]
 
 
-def route(text: str, *, entities: list[RecognisedEntity] | None = None) -> Routing:
-    """Read a text of any kind, a memory or a question; nothing is refused. docs/spec.md §5, §6.
+def route(text: str) -> Routing:
+    """Read a text of any kind, a memory or a question; nothing is refused. docs/spec.md §5, §6."""
+    found = _read(text)
+    lowered, names = text.lower(), [entity.text.lower() for entity in found.entities]
+    return replace(
+        found,
+        search_types=_search_types(lowered, set(WORD.findall(lowered)), found.entities),
+        query_keys=[key for key in dict.fromkeys([*names, *found.topics]) if len(key) >= SHORTEST_KEY],
+    )
 
-    The names in it are `entities` where somebody else read them.
-    """
+
+def _read(text: str, entities: list[RecognisedEntity] | None = None) -> Routing:
+    """Read a text that asks for nothing; the names in it are `entities` where somebody else read them."""
     lines = list(sentences(text))
     entities = recognise_in(lines) if entities is None else entities
-    lowered = text.lower()
-    tokens = WORD.findall(lowered)
-    names = [entity.text.lower() for entity in entities]
-    topics = _topics(names, lines, tokens)
-    return Routing(
-        topics=topics,
-        entities=entities,
-        valence=valence(text),
-        type=_type(text, set(tokens)),
-        search_types=_search_types(lowered, set(tokens), entities),
-        query_keys=[key for key in dict.fromkeys([*names, *topics]) if len(key) >= SHORTEST_KEY],
-    )
+    tokens = WORD.findall(text.lower())
+    topics = _topics([entity.text.lower() for entity in entities], lines, tokens)
+    return Routing(topics, entities, valence(text), _type(text, tokens))
 
 
 def _topics(names: list[str], lines: list[TextLine], tokens: list[str]) -> list[str]:
@@ -87,10 +86,10 @@ def _topics(names: list[str], lines: list[TextLine], tokens: list[str]) -> list[
     return list(dict.fromkeys([*names, *telling, *significant]))[:MOST_TOPICS]
 
 
-def _type(text: str, tokens: set[str]) -> MemoryType:
+def _type(text: str, tokens: list[str]) -> MemoryType:
     if is_procedure(text):
         return "procedural"
-    return "episodic" if tokens & word_lists.PAST_WORDS else "semantic"
+    return "semantic" if word_lists.PAST_WORDS.isdisjoint(tokens) else "episodic"
 
 
 def _search_types(question: str, tokens: set[str], entities: list[RecognisedEntity]) -> list[MemoryType]:

@@ -12,6 +12,7 @@ WORD = words_joined_by("-", of=LETTER)
 # The beginning of a line, behind a heading's #, a bullet or a speaker.
 BEGINNING = r"^[ \t#*>-]{0,8}(?:[\w.' -]{1,40}:[ \t]{1,4})?"
 HOW = r"(?:how to|steps (?:to|for))\b"
+EXPLAINING = ("how to", "steps to", "steps for")  # as HOW, for a first look
 PROCEDURE = re.compile(rf"(?:{BEGINNING}|\b(?:this is|here's|here is|explains|describes) ){HOW}", re.IGNORECASE | re.M)
 STEP = re.compile(r"(?<!\S)(?:step )?(\d{1,2})[.):]\s", re.IGNORECASE)
 BULLET = re.compile(r"[ \t]*[-*+•][ \t]+(?=\S)")
@@ -58,7 +59,9 @@ def parts_by_kind(text: str) -> list[str]:
 
 
 def _instructs(text: str) -> bool:
-    return _orders_steps(text, set(WORD.findall(text.lower()))) or any(_explains(line) for line in text.splitlines())
+    lowered = text.lower()
+    explains = any(phrase in lowered for phrase in EXPLAINING) and any(_explains(line) for line in text.splitlines())
+    return explains or _orders_steps(text, lowered)
 
 
 def _explains(line: str) -> bool:
@@ -66,11 +69,12 @@ def _explains(line: str) -> bool:
     return bool(PROCEDURE.search(line)) and not line.rstrip().endswith("?")
 
 
-def _orders_steps(text: str, tokens: set[str]) -> bool:
+def _orders_steps(text: str, lowered: str) -> bool:
     """Return whether the text numbers its steps from 1, or orders them without telling who did what."""
-    numbers = STEP.findall(text)
+    numbers = STEP.findall(text) if "1" in text and "2" in text else []
     if "1" in numbers and "2" in numbers[numbers.index("1") :]:
         return True
+    tokens = set(WORD.findall(lowered)) if "first" in lowered else set[str]()
     return "first" in tokens and bool(tokens & word_lists.NEXT_WORDS) and not tokens & word_lists.PRONOUNS
 
 

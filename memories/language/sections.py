@@ -9,6 +9,9 @@ FENCE = re.compile(r"[ \t]{0,3}(?:```|~~~)[^`~\n]*$", re.MULTILINE)
 
 def sections(text: str, *, least: int = 1) -> Iterator[str]:
     """Return the sections, which are all of the text; those of less than `least` characters stay with a neighbour."""
+    if "#" not in text:
+        yield text
+        return
     start, offset, fenced = 0, 0, False
     for line in text.splitlines(keepends=True):
         fenced ^= bool(FENCE.match(line))

@@ -24,10 +24,15 @@ STRONGER = word_list(__file__, "intensifiers")
 WEAKER = listed("slightly somewhat little bit mildly partly fairly rather kinda")
 STRONG, WEAK, DENIED = 1.5, 0.5, -0.75
 DAMPING = 2  # as many words without a mood: a single word is no utmost
+LETTERS = re.compile(rf"{LETTER}+")
+# The letters that moods begin with: a text without any of them has no mood.
+BEGINNINGS = {word.partition("-")[0].partition("'")[0] for word in POSITIVE | NEGATIVE}
 
 
 def valence(text: str) -> float:
     """Return −1 (all bad) to 1: the moods of its words, by how many there are and some more; 0 when there are none."""
+    if BEGINNINGS.isdisjoint(LETTERS.findall(text.lower())):
+        return 0.0
     moods = [mood for clause in CLAUSE.split(text) for mood in _moods(spoken_words(clause, WORD))]
     return max(-1.0, min(1.0, sum(moods) / (len(moods) + DAMPING)))
 

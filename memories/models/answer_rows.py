@@ -15,7 +15,7 @@ from memories.models.claim import Claim
 from memories.models.fragment import Access, Fragment
 from memories.models.namespace import Namespace
 from memories.models.project import Project
-from memories.models.sql import fetch
+from memories.models.sql import array_of, fetch
 
 BESIDE = ("linked", "replaced", "waiting_for", "contested", "doubted")
 
@@ -67,8 +67,7 @@ def load_answer_rows(project_id: uuid.UUID, fragments: Sequence[uuid.UUID] | Que
             return []
         ids = f"ARRAY({statement})"
     else:
-        # As text: adapting each id takes longer than reading it.
-        ids, values = "%s::uuid[]", (f"{{{','.join(map(str, fragments))}}}",)
+        ids, values = "%s::uuid[]", (array_of(fragments),)
     columns, models = _statement()
     rows = fetch(f"SELECT {columns} FROM nova_answer_rows(%s, {ids}) AS r", [project_id, *values])
     shared: dict[uuid.UUID, Any] = {}

@@ -15,6 +15,8 @@ from pgvector import HalfVector
 from pgvector.django import HalfVectorField
 from psycopg import sql
 
+from memories.models.sql import array_of
+
 COPY_FROM = 50  # below, creating the temporary table costs more than it saves
 AS_IT_IS = (
     models.CharField,
@@ -107,7 +109,7 @@ def _reader(field: Any) -> Callable[[models.Model], Any]:
     if isinstance(field, AS_IT_IS):
         return attribute
     if isinstance(field, ArrayField) and isinstance(field.base_field, AS_IT_IS):
-        return lambda row: "{}" if (value := attribute(row)) == [] else value
+        return lambda row: None if (value := attribute(row)) is None else array_of(value)
     if isinstance(field, models.JSONField) and field.encoder is None:
         return lambda row: None if (value := attribute(row)) is None else json.dumps(value)
     if isinstance(field, HalfVectorField):

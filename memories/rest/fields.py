@@ -9,12 +9,18 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from rest_framework import serializers
 from rest_framework.fields import SkipField, empty, get_error_detail
+from rest_framework.validators import ProhibitSurrogateCharactersValidator
 
 from memories.models.namespace import LENGTH, BadUser, user_of
 
 
 class Text(serializers.CharField):
-    """A JSON string, trimmed. NUL and lone surrogates were refused by the parser."""
+    """A JSON string, trimmed. Lone surrogates were refused by the parser, and don't come in addresses."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        # It looks at each letter for itself, which for long texts takes longer than to store them.
+        self.validators = [one for one in self.validators if not isinstance(one, ProhibitSurrogateCharactersValidator)]
 
     def to_internal_value(self, data: Any) -> str:
         """Return the trimmed text."""
@@ -88,20 +94,25 @@ class Moment(serializers.DateTimeField):
             self.fail("overflow")
 
 
+def _absent(field: Any, validate: Any) -> Any:
+    """Return the value of a field that is absent, `empty` for none, None where the field has to look for it."""
+    if field.required or (field.default is not empty and (validate or callable(field.default))):
+        return None
+    return field.default
+
+
 class Strict(serializers.Serializer[Any]):
     """Input that refuses what it does not know."""
 
     @cached_property
-    def _readers(self) -> list[tuple[str, str, Any, Any, bool]]:
-        """Each field: its name, that of its value, what validates it besides, whether it is passed over if absent."""
+    def _readers(self) -> list[tuple[str, str, Any, Any, Any]]:
+        """Each field: its name, that of its value, what validates it besides, and its value where it is absent.
+
+        That is `empty` for a field that is passed over then, and None for one that has to look itself.
+        """
+        validators: dict[Any, Any] = {name: getattr(self, f"validate_{name}", None) for name in self.fields}
         return [
-            (
-                name,
-                str(field.source),
-                field,
-                getattr(self, f"validate_{name}", None),
-                not field.required and field.default is empty,
-            )
+            (name, str(field.source), field, validators[name], _absent(field, validators[name]))
             for name, field in self.fields.items()
         ]
 
@@ -116,8 +127,10 @@ class Strict(serializers.Serializer[Any]):
             return super().to_internal_value(data)
         values: dict[str, Any] = {}
         errors: dict[str, Any] = {}
-        for name, source, field, validate, optional in self._readers:
-            if optional and name not in data:
+        for name, source, field, validate, absent in self._readers:
+            if absent is not None and name not in data:
+                if absent is not empty:
+                    values[source] = absent
                 continue
             try:
                 value = field.run_validation(data.get(name, empty))

@@ -14,7 +14,7 @@ from memories import upkeep
 from memories.access import NotFound, Principal
 from memories.models import Fragment, Project
 from memories.models.answer_rows import load_answer_rows
-from memories.models.sql import fetch
+from memories.models.sql import array_of, fetch
 from memories.providers import active_model
 from memories.rest.answers import answers, stored
 
@@ -72,7 +72,7 @@ def _as_known(principal: Principal, admissions: Sequence[Admission]) -> dict[uui
     if not known:
         return {}
     model = principal.active_model or active_model()
-    values = {"project": principal.project_id, "ids": list(known), "model": model.id}
+    values = {"project": principal.project_id, "ids": array_of(known), "model": model.id}
     waiting = dict(fetch(UNCLAIMED, values))
     project = Project(id=principal.project_id, name=principal.project)
     return {each: _as_stored(known[each], project, [str(model.id)] if waits else []) for each, waits in waiting.items()}

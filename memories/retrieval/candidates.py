@@ -15,7 +15,7 @@ from memories.models import Claim, Fragment
 from memories.models.enums import INSTRUCTION, SourceClass
 from memories.models.fragment import wording_of
 from memories.models.scoring import LAST_USED, STABILITY, Rates, days_since
-from memories.models.sql import PROJECT, fetch
+from memories.models.sql import PROJECT, array_of, fetch
 from memories.retrieval.candidate_search import (
     BEGINNING,
     NOBODY,
@@ -318,7 +318,7 @@ def _passing(search: Search) -> Query:
 def load(scopes: Sequence[SearchScope], ids: Iterable[uuid.UUID], search: Search) -> list[Candidate]:
     """Return what a score is made of, for these fragments; the cosine too, where there is a vector."""
     # As text: adapting each id takes longer than reading it.
-    among = Query("= ANY (%s::uuid[])", [f"{{{','.join(map(str, ids))}}}"])
+    among = Query("= ANY (%s::uuid[])", [array_of(ids)])
     return [_candidate(row) for row in _load(scopes, search, among=among)]
 
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from memories.models import Archive, Namespace
-from memories.models.sql import batches, fetch
+from memories.models.sql import array_of, batches, fetch
 from memories.models.table_spec import parts_of_records, specs, table_of
 
 BATCH, COPIES = 2_000, 200
@@ -222,7 +222,7 @@ class Selection:
     def values(self) -> dict[str, Any]:
         """As the statements name them."""
         # Long lists as texts: psycopg would write them anew at each place where the statement names them.
-        chosen = None if self.fragments is None else f"{{{','.join(map(str, self.fragments))}}}"
+        chosen = None if self.fragments is None else array_of(self.fragments)
         named: dict[str, Any] = {"project": self.project_id, "places": list(self.places), "chosen": chosen}
         if self.since:
             named |= {"since": str(self.since.change), "time": self.since.time}

@@ -17,7 +17,7 @@ from memories.backups.restoration.staging_tables import UNDER
 from memories.models import Namespace
 from memories.models.namespace import parts_of
 from memories.models.search import LIVE
-from memories.models.sql import batches, execute, fetch
+from memories.models.sql import array_of, batches, execute, fetch
 from memories.models.table_spec import columns_of, specs, table_of
 
 log = structlog.get_logger(__name__)
@@ -109,7 +109,7 @@ def digest_claims(project_id: uuid.UUID, *, there: uuid.UUID, here: uuid.UUID) -
 
 def insert_fragments(*, here: uuid.UUID, held_back: Sequence[uuid.UUID] = ()) -> int:
     """Return those judged as new. Held back ones lie in the archive until the gate has heard them."""
-    back = f"s.id = ANY ('{{{','.join(map(str, held_back))}}}'::uuid[])" if held_back else "false"
+    back = f"s.id = ANY ('{array_of(held_back)}'::uuid[])" if held_back else "false"
     replaced = {
         "namespace_id": f"'{here}'::uuid",
         "superseded_by_id": "NULL",  # see put_successors
@@ -152,7 +152,7 @@ def change_fragments(project_id: uuid.UUID, *, here: uuid.UUID, held_back: Seque
     """Return those judged as newer; their claims and votes become those of the bundle."""
     kept = {"id", "project_id", "namespace_id", *diff.BIRTH}
     names = [name for name in columns("memories.Fragment") if name not in kept]
-    back = f"s.id = ANY ('{{{','.join(map(str, held_back))}}}'::uuid[])" if held_back else "false"
+    back = f"s.id = ANY ('{array_of(held_back)}'::uuid[])" if held_back else "false"
     new_values = {
         "status": f"CASE WHEN {back} THEN 'archived' ELSE s.status END",
         "superseded_by_id": """(SELECT o.id FROM memories_fragment o
