@@ -15,7 +15,7 @@ from django.core.handlers.asgi import ASGIHandler
 from django.db import InterfaceError, OperationalError
 from django.http import HttpResponse
 
-from memories.backups.storage import NoSpace, report_full_disk
+from memories.backups.storage import WriteRefused, report_refusal
 from memories.proxy import errors
 from memories.rest.problem_details import problem
 from novamem import sender_check
@@ -147,12 +147,12 @@ class Bounded(ASGIHandler):
         """Return what was sent, from its beginning. Raise RequestAborted, Refused."""
         body = tempfile.SpooledTemporaryFile(max_size=settings.FILE_UPLOAD_MAX_MEMORY_SIZE)  # noqa: SIM115
         try:
-            with report_full_disk():
+            with report_refusal():
                 await _fill(body, receive)
         except BaseException as error:
             with suppress(OSError):  # what is left cannot be written either
                 body.close()
-            if isinstance(error, NoSpace):
+            if isinstance(error, WriteRefused):
                 raise RequestRefused(507, error.code, "There is no room for the body.") from error
             raise
         return body

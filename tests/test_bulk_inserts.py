@@ -11,7 +11,7 @@ from memories.models import Fragment
 from memories.models.bulk import COPY_FROM, insert
 from memories.models.sql import array_of, fetch
 
-HARD = ["plain", "", 'quo"te', "back\\slash", "\\N", "a,b {c}", "NULL", "null", " edge ", "tab\tline\nend", "naïve 🦦", "%s"]
+HARD = ["plain", "", 'quo"te', "back\\slash", "\\N", "a,b {c}", "NULL", " edge ", "tab\tline\nend", "naïve 🦦", "%s"]
 
 
 @pytest.mark.parametrize("count", [1, COPY_FROM])

@@ -22,19 +22,32 @@ from memories.models.sql import fetch
 ALIAS = "backups"
 PART = ".part"
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+REFUSED = (errno.EACCES, errno.EPERM, errno.EROFS)
 SPARE = 64 * 1024 * 1024  # bytes that stay free beside what is written
 ABANDONED = 86_400  # seconds after which what a killed writer left is cleared away
 
 
-class NoSpace(NovaError):
-    """The storage has no room for the file: nothing was written."""
+class WriteRefused(NovaError):
+    """The storage did not take the file: nothing was written."""
 
     status = 507
+
+
+class NoSpace(WriteRefused):
+    """There is no room for the file."""
+
     code = "no_space"
     title = "There is no space left"
 
     def __init__(self, why: str = "there is not enough room for the file") -> None:
         super().__init__(why)
+
+
+class NotWritable(WriteRefused):
+    """Nothing may be written: the disk is mounted read-only, or the folder is somebody else's."""
+
+    code = "not_writable"
+    title = "The folder can't be written"
 
 
 class FileMissing(NovaError):
@@ -53,26 +66,31 @@ def check_room(needed: int) -> None:
 
 
 @contextmanager
-def report_full_disk() -> Iterator[None]:
-    """Files are written inside. Raise NoSpace when the disk is full."""
+def report_refusal() -> Iterator[None]:
+    """Files are written inside. Raise NoSpace when the disk is full, NotWritable where it may not be written."""
     try:
         yield
     except OSError as error:
         if error.errno in FULL:
             raise NoSpace from error
+        if error.errno in REFUSED:
+            raise NotWritable(f"the folder may not be written: {error.strerror}") from error
         raise
 
 
 @contextmanager
 def open_for_writing(name: str) -> Iterator[IO[bytes]]:
-    """A file to write; it appears in the storage under its name when all is written and on the disk, else never."""
+    """A file to write; it appears in the storage under its name when all is written and on the disk, else never.
+
+    Raise WriteRefused.
+    """
     home = _local_folder()
     if home is not None:
         _clear(home)
-    with report_full_disk():
+    with report_refusal():
         handle, path = tempfile.mkstemp(suffix=PART, dir=home)
     try:
-        with report_full_disk():
+        with report_refusal():
             with os.fdopen(handle, "wb") as file:
                 yield file
                 file.flush()
@@ -117,7 +135,7 @@ class Tee:
 def store(name: str, file: BinaryIO, *, recipients: Sequence[str] = ()) -> tuple[str, int]:
     """Copy a file into the storage, for recipients encrypted; its SHA-256 in hexadecimal and its size there.
 
-    Raise NoSpace.
+    Raise WriteRefused.
     """
     with open_for_writing(name) as copy:
         tee = Tee(copy)
@@ -186,7 +204,8 @@ def _local_folder() -> Path | None:
     if not isinstance(storage, FileSystemStorage):
         return None
     home = Path(storage.location)
-    home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with report_refusal():
+        home.mkdir(parents=True, exist_ok=True, mode=0o700)
     return home
 
 

@@ -59,7 +59,7 @@ def _names() -> str:
 @contextmanager
 def bundle_of(path: Path) -> Iterator[BinaryIO]:
     """The signed bundle in a pack, as a file. Raise BadPack, NoSpace."""
-    with pack(path) as (file, _), backups.storage.report_full_disk(), tempfile.TemporaryFile() as copy:
+    with pack(path) as (file, _), backups.storage.report_refusal(), tempfile.TemporaryFile() as copy:
         query = "SELECT part, CASE WHEN typeof(bytes) = 'blob' AND length(bytes) <= ? THEN bytes END FROM bundle"
         for place, (part, chunk) in enumerate(file.execute(f"{query} ORDER BY part", (LONGEST,))):
             if part != place or chunk is None:

@@ -52,7 +52,7 @@ def write(principal: Principal, operation: Operation, progress: Progress) -> dic
     request = backups.bundle.BackupRequest(namespaces=(namespace.name,), include_embeddings=True)
     row = backups.bundle.make(principal, request, operation=operation, progress=progress, now=now)
     try:
-        with backups.storage.report_full_disk(), _sqlite_taking_room(), tempfile.TemporaryDirectory() as folder:
+        with backups.storage.report_refusal(), _sqlite_taking_room(), tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "pack.sqlite"
             with backups.storage.open_file(row.file) as bundle:
                 number = fill(path, bundle, namespace=namespace, model=model, progress=progress, now=now)

@@ -76,6 +76,14 @@ def test_without_it_a_new_machine_says_what_is_lost(forgotten, back_up, restore,
     assert says_again()
 
 
+def test_where_nothing_is_keyed_no_key_file_is_asked_for(store, back_up, restore, wipe):
+    store("acme:main", "Otters swim.")
+    made = back_up()
+    wipe(with_key=False)
+    report = restore(made)
+    assert (report["insert"], report["left_out"], report["key_file_needed"]) == (1, {}, False)
+
+
 def test_the_key_file_is_its_owners_alone_and_brings_it_along(forgotten, principal, wipe, says_again, tmp_path, capsys):
     file = tmp_path / "acme.gz"
     call_command("export", str(file), "--project", principal.project)

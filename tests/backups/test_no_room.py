@@ -1,6 +1,7 @@
 """A disk that is full in the middle of a file: told as that, and nothing half-made is visible."""
 
 import errno
+import os
 import resource
 from contextlib import contextmanager
 
@@ -57,6 +58,30 @@ def test_an_operation_fails_with_no_space(principal, many, storage, kind, room):
     assert rows(principal, Backup) == []
     again = jobs.start(principal, kind=kind, wake_up=False, **wish)
     assert jobs.run(principal, again.id).state == "succeeded"
+
+
+@contextmanager
+def somebody_elses(folder):
+    """A folder that this process may not write, root included."""
+    folder.mkdir(exist_ok=True)
+    folder.chmod(0o500)
+    user = os.geteuid()
+    try:
+        os.seteuid(65534 if user == 0 else user)
+        yield
+    finally:
+        os.seteuid(user)
+        folder.chmod(0o700)
+
+
+@pytest.mark.parametrize("kind", ["backup", "pack"])
+def test_a_folder_that_may_not_be_written_is_told(principal, many, storage, kind):
+    wish = {"namespace": many[0].namespace if kind == "pack" else None, "options": {}, "now": timezone.now()}
+    operation = jobs.start(principal, kind=kind, wake_up=False, **wish)
+    with somebody_elses(storage):
+        ended = jobs.run(principal, operation.id)
+    assert (ended.state, ended.error["code"]) == ("failed", "not_writable")
+    assert rows(principal, Backup) == []
 
 
 def test_a_backup_fails_with_no_space_where_the_journal_has_none(principal, storage, monkeypatch):

@@ -166,7 +166,7 @@ def make(
     base that is not there, BadOptions for a base that covers less, NoSpace, RecordTooLong.
     """
     which = backup_id(operation.id, request.origin)
-    with storage.report_full_disk():
+    with storage.report_refusal():
         audit.seal(principal, now=now)
     while True:
         with access.enter(principal, why="backup"):

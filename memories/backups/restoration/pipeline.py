@@ -168,7 +168,7 @@ def restore(principal: Principal, operation: Operation, progress: Progress, *, e
             report["forgotten"] = len(fetch(FORGOTTEN, [principal.project_id]))
             # What it keyed (fingerprints, decided values) is so with a salt that neither is here nor came along.
             lacks_salt = not read.manifest.salt and not fingerprint_keys.has_project_salt(principal, read.manifest)
-            report["key_file_needed"] = lacks_salt and not read.foreign
+            report["key_file_needed"] = lacks_salt and not read.foreign and _has_keyed_rows(read)
         if operation.dry_run:
             parts = restore_plan.plan_namespaces(principal, read.ids)
         else:
@@ -251,6 +251,12 @@ def stage(
             _prepare(principal, read)
         erasure_filter.stage_lineage()
     return read
+
+
+def _has_keyed_rows(read: Read) -> bool:
+    """Return whether anything in the bundle is keyed: fingerprints of what was forgotten, values that were decided."""
+    ((ruled,),) = fetch("SELECT EXISTS (SELECT FROM staged_ruling)", [])
+    return bool(ruled or read.left_out.get("erasure"))
 
 
 def check_place(principal: Principal, manifest: Manifest) -> None:
