@@ -51,6 +51,10 @@ class Admission:
     pending_conflicts: list[PendingConflict] = field(default_factory=list)
     # Said again under its key.
     replaced: bool = False
+    # It stands as it was made, claims nothing and did nothing to others: nobody has to read it again.
+    as_made: bool = False
+    # The model of the vector that came with it.
+    embedded_by: uuid.UUID | None = None
 
 
 def admit(
@@ -78,7 +82,10 @@ def admit(
         insert([claim for case, _ in kept for claim in case.claims])
         index_fragments([(case.fragment, vector, case.claims) for case, vector in kept], model=model)
         conflicts = record(evaluation, cases)
-    return [_admission(evaluation, case, conflicts) for case in cases]
+    return [
+        _admission(evaluation, case, conflicts, embedded_by=None if newcomer.vector is None else model.id)
+        for case, newcomer in zip(cases, newcomers, strict=True)
+    ]
 
 
 def readmit(
@@ -244,9 +251,15 @@ def _evaluation(
 
 
 def _admission(
-    evaluation: Evaluation, case: Assessment, conflicts: dict[uuid.UUID, list[PendingConflict]]
+    evaluation: Evaluation,
+    case: Assessment,
+    conflicts: dict[uuid.UUID, list[PendingConflict]],
+    *,
+    embedded_by: uuid.UUID | None,
 ) -> Admission:
     if case.repeats is None:
-        return Admission(case.fragment, False, case.fallen, conflicts.get(case.fragment.id, []))
+        opened = conflicts.get(case.fragment.id, [])
+        as_made = not (case.said or case.fallen or opened)
+        return Admission(case.fragment, False, case.fallen, opened, as_made=as_made, embedded_by=embedded_by)
     rows = {row.id: row for twin in case.twins for row in evaluation.pending[twin] if row.resolved_at is None}
     return Admission(evaluation.claims[case.twins[0]].fragment, True, [], list(rows.values()))

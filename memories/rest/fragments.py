@@ -14,7 +14,6 @@ from memories import upkeep
 from memories.access import NotFound, Principal
 from memories.models import Fragment, Project
 from memories.models.answer_rows import load_answer_rows
-from memories.models.sql import array_of, fetch
 from memories.providers import active_model
 from memories.rest.answers import answers, stored
 
@@ -63,26 +62,14 @@ def batch_answers(principal: Principal, each: Sequence[Admission | None]) -> lis
 def _as_known(principal: Principal, admissions: Sequence[Admission]) -> dict[uuid.UUID, Fragment]:
     """Return by id those that stand as they were made, with all that an answer shows."""
     times = Counter(one.fragment.id for one in admissions)
-    known = {
-        one.fragment.id: one.fragment
-        for one in admissions
-        if times[one.fragment.id] == 1 and not one.fragment.extra  # the database writes its numbers in its own way
-        if not (one.deduplicated or one.replaced or one.superseded or one.pending_conflicts)
-    }
-    if not known:
-        return {}
-    model = principal.active_model or active_model()
-    values = {"project": principal.project_id, "ids": array_of(known), "model": model.id}
-    waiting = dict(fetch(UNCLAIMED, values))
     project = Project(id=principal.project_id, name=principal.project)
-    return {each: _as_stored(known[each], project, [str(model.id)] if waits else []) for each, waits in waiting.items()}
-
-
-# Whether they wait for a model's vector.
-UNCLAIMED = """SELECT f.id, EXISTS (SELECT FROM memories_pendingembedding p
-        WHERE p.project_id = %(project)s AND p.fragment_id = f.id AND p.model_id = %(model)s)
-    FROM unnest(%(ids)s::uuid[]) AS f (id)
-    WHERE NOT EXISTS (SELECT FROM memories_claim c WHERE c.project_id = %(project)s AND c.fragment_id = f.id)"""
+    model = principal.active_model or active_model()
+    return {
+        one.fragment.id: _as_stored(one.fragment, project, [] if one.embedded_by == model.id else [str(model.id)])
+        for one in admissions
+        # The database writes numbers of `extra` in its own way.
+        if one.as_made and times[one.fragment.id] == 1 and not one.fragment.extra
+    }
 
 
 def _as_stored(fragment: Any, project: Project | None = None, waiting_for: Sequence[str] = ()) -> Fragment:
