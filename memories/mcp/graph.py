@@ -72,7 +72,7 @@ def add_observations(
 ) -> dict[str, Any]:
     """Adds observations to entities that exist; answers those that are new."""
     place = caller.place(namespace)
-    known = _known(caller, place, [addition.entityName for addition in observations])
+    known = _known(caller, place, [addition.entityName for addition in observations], with_root=True)
     if missing := [one.entityName for one in observations if canonical_key(one.entityName) not in known]:
         raise ValidationError({"entityName": [f"There is no entity named {', '.join(missing)}."]})
     triples = [
@@ -129,7 +129,7 @@ def delete_relations(caller: Caller, relations: list[RelationWords], namespace: 
 
 def read_graph(caller: Caller, namespace: Place = None) -> dict[str, Any]:
     """All entities and relations of a namespace, from its newest claims; `truncated` says when there are more."""
-    found = _claims(caller, caller.place(namespace), most=MOST + 1)
+    found = _claims(caller, caller.place(namespace), with_root=True, most=MOST + 1)
     return {**draw(found[:MOST]), "truncated": len(found) > MOST}
 
 
@@ -138,8 +138,9 @@ def search_nodes(caller: Caller, query: str, namespace: Place = None, top_k: Mos
     place = caller.place(namespace)
     wanted = Search(query=query, namespaces=[place], project_wide=False, top_k=top_k or HITS)
     hits = search(caller.principal, wanted, now=timezone.now()).hits
-    here = [hit.fragment for hit in hits if hit.fragment.namespace.name == place]
     with access.enter(caller.principal, why="graph"):
+        scopes = {scope.id for scope in access.believed_scopes(caller.principal, place)}
+        here = [hit.fragment for hit in hits if hit.fragment.namespace_id in scopes]
         claims_by_fragment = Claim.objects.by_fragment(caller.principal.project_id, [fragment.id for fragment in here])
     return _open_entities(
         caller, place, [claim.subject for fragment in here for claim in claims_by_fragment.get(fragment.id, ())]
@@ -152,8 +153,8 @@ def open_nodes(caller: Caller, names: Names, namespace: Place = None) -> dict[st
 
 
 def _open_entities(caller: Caller, place: str, names: Sequence[str]) -> dict[str, Any]:
-    own = _claims(caller, place, subjects=names)
-    towards = [one for one in _claims(caller, place, values=names) if not _is_said(one)]
+    own = _claims(caller, place, subjects=names, with_root=True)
+    towards = [one for one in _claims(caller, place, values=names, with_root=True) if not _is_said(one)]
     drawn = draw({one.id: one for one in [*own, *towards]}.values())
     keys = set(map(canonical_key, names))
     return {**drawn, "entities": [one for one in drawn["entities"] if canonical_key(one["name"]) in keys]}
@@ -165,12 +166,20 @@ def _is_said(claim: Believed) -> bool:
 
 
 def _claims(
-    caller: Caller, place: str, *, subjects: Sequence[str] | None = None, values: Sequence[str] = (), most: int = MOST
+    caller: Caller,
+    place: str,
+    *,
+    subjects: Sequence[str] | None = None,
+    values: Sequence[str] = (),
+    with_root: bool = False,
+    most: int = MOST,
 ) -> list[Believed]:
-    """What is believed now in a namespace: everything, of some subjects, or with some values; newest first."""
-    questions = [BeliefQuery(namespace=place)]
-    if subjects is not None:
-        questions = [BeliefQuery(namespace=place, subject=subject) for subject in dict.fromkeys(subjects)]
+    """What is believed now in a namespace: everything, of some subjects, or with some values; newest first.
+
+    For a user `with_root` also what the namespace believes for all.
+    """
+    names = [None] if subjects is None else list(dict.fromkeys(subjects))
+    questions = [BeliefQuery(namespace=place, subject=name, with_root=with_root) for name in names]
     found: dict[uuid.UUID, Believed] = {}
     with access.enter(caller.principal, why="graph"):
         for question in questions:
@@ -190,9 +199,10 @@ def _has_any(one: Believed, values: Sequence[str]) -> bool:
     return not values or one.value.casefold() in {value.casefold() for value in values}
 
 
-def _known(caller: Caller, place: str, names: Sequence[str]) -> set[str]:
+def _known(caller: Caller, place: str, names: Sequence[str], *, with_root: bool = False) -> set[str]:
     """Which of the names something is believed of."""
-    return {canonical_key(one.subject) for one in _claims(caller, place, subjects=names, most=1)}
+    found = _claims(caller, place, subjects=names, with_root=with_root, most=1)
+    return {canonical_key(one.subject) for one in found}
 
 
 def _store_claims(

@@ -134,12 +134,8 @@ class ProvenanceAnswer(Shown):
     authority = serializers.IntegerField()
     owner = serializers.UUIDField(source="owner_id", allow_null=True)
     corroboration = serializers.IntegerField()
-    trust = serializers.SerializerMethodField()
+    trust = serializers.FloatField(source="trust_now", read_only=True, help_text="Trust now.")
     parents = serializers.ListField(child=serializers.UUIDField())
-
-    def get_trust(self, row: Fragment) -> float:
-        """Trust now."""
-        return round(row.trust_at(self.context["now"]), 4)
 
 
 class ClaimFields(Shown):
@@ -232,8 +228,8 @@ class FragmentAnswer(Shown):
     claim = serializers.SerializerMethodField()
     claims = serializers.SerializerMethodField()
     provenance = ProvenanceAnswer(source="*")
-    trust = serializers.SerializerMethodField()
-    confidence = serializers.SerializerMethodField()
+    trust = serializers.FloatField(source="trust_now", read_only=True, help_text="Trust now.")
+    confidence = serializers.FloatField(source="trust_now", read_only=True, help_text="Confidence is trust.")
     reinforcements = serializers.IntegerField()
     disputes = serializers.IntegerField()
     superseded_by = serializers.UUIDField(source="superseded_by_id", allow_null=True)
@@ -246,6 +242,11 @@ class FragmentAnswer(Shown):
     def _now(self) -> datetime.datetime:
         now: datetime.datetime = self.context["now"]
         return now
+
+    def to_representation(self, instance: Any) -> dict[str, Any]:
+        """The row in JSON's terms, with its trust now."""
+        instance.trust_now = round(instance.trust_at(self._now), 4)
+        return super().to_representation(instance)
 
     def get_outcome(self, row: Fragment) -> Outcome | None:
         """The outcome or None."""
@@ -275,14 +276,6 @@ class FragmentAnswer(Shown):
         """When an answer last contained it."""
         access = getattr(row, "access", None)
         return access.last_accessed_at if access else None
-
-    def get_trust(self, row: Fragment) -> float:
-        """Trust now."""
-        return round(row.trust_at(self._now), 4)
-
-    def get_confidence(self, row: Fragment) -> float:
-        """Confidence is trust."""
-        return self.get_trust(row)
 
     def get_supersedes(self, row: Any) -> list[str]:
         """The ids of what it replaced."""
