@@ -165,6 +165,8 @@ def _shadow_of(
     barred: Mapping[tuple[uuid.UUID, bytes], int],
     beside: Sequence[ClaimDraft],
 ) -> Shadow:
+    if not claims:
+        return Shadow()
     statements, under_rulings, change, unsure = [], list[Statement](), None, set()
     plainly = is_said_plainly(fragment.wording) and not fragment.extra.get(MATERIAL)
     # The user's own words reach what was ruled, too: both are served until somebody decides.
