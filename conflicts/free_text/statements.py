@@ -74,18 +74,16 @@ def read_statements(
     keys = [keys_of(s, namings[f.namespace_id]) for s, f in zip(statements, fragments, strict=True)]
     found = _standing(project_id, claimed, sorted(set().union(*keys)), now=now)
     ruled, barred = _ruled(project_id, [claim for claims in found.values() for claim in claims])
+    against = [
+        [claim for key in keys_of_text for claim in found.get((fragment.namespace_id, key), ())]
+        for fragment, keys_of_text in zip(fragments, keys, strict=True)
+    ]
     return [
-        _shadow_of(
-            fragment,
-            passages,
-            [c for key in statements_of_row for c in found.get((fragment.namespace_id, key), ())],
-            namings,
-            ruled=ruled,
-            barred=barred,
-            beside=drafts,
-        )
-        for fragment, passages, statements_of_row, drafts in zip(
-            fragments, statements, keys, beside or [()] * len(fragments), strict=True
+        _shadow_of(fragment, passages, claims, namings, ruled=ruled, barred=barred, beside=drafts)
+        if claims
+        else Shadow()
+        for fragment, passages, claims, drafts in zip(
+            fragments, statements, against, beside or [()] * len(fragments), strict=True
         )
     ]
 
@@ -165,8 +163,6 @@ def _shadow_of(
     barred: Mapping[tuple[uuid.UUID, bytes], int],
     beside: Sequence[ClaimDraft],
 ) -> Shadow:
-    if not claims:
-        return Shadow()
     statements, under_rulings, change, unsure = [], list[Statement](), None, set()
     plainly = is_said_plainly(fragment.wording) and not fragment.extra.get(MATERIAL)
     # The user's own words reach what was ruled, too: both are served until somebody decides.

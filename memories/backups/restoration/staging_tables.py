@@ -6,7 +6,7 @@ connection; whoever stages drops them. Namespaces stand here under ids of the bu
 
 import json
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -21,7 +21,7 @@ from memories.models import vector_text
 from memories.models.enums import ArchivePolicy
 from memories.models.namespace import BadUser, parts_of, scope_name
 from memories.models.sql import execute, fetch
-from memories.models.table_spec import parts_of_copies, parts_of_records, records, specs, table_of
+from memories.models.table_spec import columns_of, parts_of_copies, parts_of_records, records, specs, table_of
 from memories.models.tenant import Xid8Field
 
 # Kinds with a table of their own (scopes have none), and what stands under a fragment, by the name in its record.
@@ -41,16 +41,19 @@ def _filled(name: str) -> dict[str, Any]:
 # What copies hold stands here for a moment, so that the CHECKs are heard of it too.
 COPIED = {f"copied_{name}": model for name, model in {"fragment": "memories.Fragment", **parts_of_copies()}.items()}
 # Columns that only the staged tables have: where a fragment's record stood, which namespace an erasure names.
-ADDED = {"fragment": ", bundle smallint NOT NULL, ordinal bigint NOT NULL", "erasure": ", scope text"}
+ADDED = {"fragment": {"bundle": "smallint NOT NULL", "ordinal": "bigint NOT NULL"}, "erasure": {"scope": "text"}}
 # Of these an increment brings all that there are.
 WHOLE = ("owner", "predicate", "erasure", "origin", "episode", "conflict", "ruling", "tombstone")
 # The claims of a record, the first by itself; its id and status follow from where it stands.
 CLAIMS = """jsonb_array_elements(
     CASE WHEN jsonb_typeof(l.body -> 'claim') = 'object' THEN jsonb_build_array(l.body -> 'claim') ELSE '[]' END
     || coalesce(nullif(l.body -> 'claims', 'null'), '[]')) WITH ORDINALITY AS t (e, place)"""
-OF_CLAIM = """jsonb_build_object('position', t.place - 1,
-    'id', nova_claim_id((l.body #>> '{row,id}')::uuid, (t.place - 1)::int),
-    'status', nova_claim_status(l.body #>> '{row,status}', coalesce(t.e ->> 'verdict', '')))"""
+OF_CLAIM = {
+    "position": "t.place - 1",
+    "id": "nova_claim_id((l.body #>> '{row,id}')::uuid, (t.place - 1)::int)",
+    "status": "nova_claim_status(l.body #>> '{row,status}', coalesce(t.e ->> 'verdict', ''))",
+}
+NAMESPACE = "(%(places)s::jsonb ->> (l.body ->> 'namespace'))::uuid"
 OF_COPY = """|| jsonb_build_object('id', nova_claim_id((t.e ->> 'fragment_id')::uuid,
     coalesce((t.e ->> 'position')::int, 0)))"""
 # Known by their fragment: one at most of each.
@@ -91,7 +94,7 @@ def create() -> None:
     for name, model in {**MODELS, **UNDER}.items():
         table = table_of(model)
         key = "fragment_id" if name in BY_FRAGMENT else "id"
-        more = ADDED.get(name, "")
+        more = "".join(f", {column} {kind}" for column, kind in ADDED.get(name, {}).items())
         execute(
             f"CREATE TEMP TABLE staged_{name} (LIKE {table} INCLUDING CONSTRAINTS INCLUDING DEFAULTS{more},"
             f" PRIMARY KEY ({key}))",
@@ -253,29 +256,15 @@ class StagedBundle:
     def _take_rows(self, kind: str) -> None:
         if kind == "fragment" and self.bundle:
             self._drop_fragments("SELECT (l.body #>> '{row,id}')::uuid FROM staged_line l WHERE l.kind = 'fragment'")
-        filled = dict(_filled(kind), project_id=str(self.principal.project_id))
-        more = ""
+        told = {"namespace_id": NAMESPACE}
         if kind == "fragment":
-            filled["bundle"], more = self.bundle, "|| jsonb_build_object('ordinal', l.ordinal)"
+            told |= {"bundle": str(self.bundle), "ordinal": "l.ordinal"}
         if kind == "archive":
-            more = (
-                "|| jsonb_build_object('payload', '\\x' || encode(convert_to((l.body -> 'copy')::text, 'UTF8'), 'hex'))"
-            )
-        place = "'namespace_id', %(places)s::jsonb -> (l.body ->> 'namespace')"
+            told["payload"] = "convert_to((l.body -> 'copy')::text, 'UTF8')"
         if kind == "erasure":
-            place = "'scope', l.body -> 'scope'"
-        execute(
-            f"""INSERT INTO staged_{kind} SELECT r.* FROM staged_line l,
-                    jsonb_populate_record(NULL::staged_{kind},
-                        %(later)s::jsonb || (l.body -> 'row')
-                        || (%(filled)s::jsonb {more} || jsonb_build_object({place}))) r
-                WHERE l.kind = '{kind}' {"ON CONFLICT DO NOTHING" if kind == "archive" and self.bundle else ""}""",
-            {
-                "filled": json.dumps(filled),
-                "places": self._stage_namespaces(),
-                "later": json.dumps(dict(specs()[MODELS[kind]].later)),
-            },
-        )
+            told = {"scope": "l.body ->> 'scope'"}
+        once = "ON CONFLICT DO NOTHING" if kind == "archive" and self.bundle else ""
+        self._insert(kind, "l.body -> 'row'", where=f"l.kind = '{kind}'", told=told, once=once)
         if kind == "fragment":
             for name in UNDER:
                 self._take_under(name)
@@ -285,24 +274,38 @@ class StagedBundle:
             self._try_copies()
 
     def _take_under(self, name: str) -> None:
-        filled = {**_filled(name), "project_id": str(self.principal.project_id)}
         each = f"nullif(l.body -> '{name}', 'null')"
         rows = f"(SELECT {each} AS e) AS t" if name in BY_FRAGMENT else f"jsonb_array_elements({each}) AS t (e)"
-        more = ""
+        told = {
+            "fragment_id": "(l.body #>> '{row,id}')::uuid",
+            "status": "l.body #>> '{row,status}'",
+            "namespace_id": NAMESPACE,
+        }
         if name == "claim":
-            rows, more = CLAIMS, f"|| {OF_CLAIM}"
+            rows, told = CLAIMS, told | OF_CLAIM
+        where = "l.kind = 'fragment' AND t.e IS NOT NULL"
+        self._insert(name, "t.e", f"CROSS JOIN LATERAL {rows}", where=where, told=told)
+
+    def _insert(
+        self, name: str, row: str, beside: str = "", *, where: str, told: Mapping[str, str], once: str = ""
+    ) -> None:
+        """Write the rows that a JSON expression over the lines `l` holds; columns that are `told` in SQL are so.
+
+        What a row lacks stands in one that is made once: to put it into the JSON of each takes as long again.
+        """
+        model = {**MODELS, **UNDER}[name]
+        filled = {**_filled(name), "project_id": str(self.principal.project_id)}
+        columns = [*columns_of(apps.get_model(model)), *ADDED.get(name, {})]
+        values = {column: f'(blank.record)."{column}"' for column in filled} | dict(told)
+        chosen = ", ".join(values.get(column, f'r."{column}"') for column in columns)
         execute(
-            f"""INSERT INTO staged_{name} SELECT r.* FROM staged_line l CROSS JOIN LATERAL {rows}
-                CROSS JOIN LATERAL jsonb_populate_record(NULL::staged_{name}, %(later)s::jsonb || t.e
-                    || %(filled)s::jsonb
-                    || jsonb_build_object('fragment_id', l.body #> '{{row,id}}', 'status', l.body #> '{{row,status}}',
-                        'namespace_id', %(places)s::jsonb -> (l.body ->> 'namespace')) {more}) r
-                WHERE l.kind = 'fragment' AND t.e IS NOT NULL""",
-            {
-                "filled": json.dumps(filled),
-                "places": self._stage_namespaces(),
-                "later": json.dumps(dict(specs()[UNDER[name]].later)),
-            },
+            f"""WITH blank (record) AS MATERIALIZED (
+                    SELECT jsonb_populate_record(NULL::staged_{name}, %(blank)s::jsonb))
+                INSERT INTO staged_{name} ({", ".join(f'"{column}"' for column in columns)})
+                SELECT {chosen} FROM blank CROSS JOIN staged_line l {beside}
+                CROSS JOIN LATERAL jsonb_populate_record(blank.record, {row}) r
+                WHERE {where} {once}""",
+            {"blank": json.dumps({**specs()[model].later, **filled}), "places": self._stage_namespaces()},
         )
 
     def _try_copies(self) -> None:
