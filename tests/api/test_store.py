@@ -1,12 +1,15 @@
 """POST /api/v1/fragments."""
 
 import pytest
+from rest_framework.exceptions import ValidationError
 
 from memories import erasure
 from memories.api import fragments
 from memories.models import Fragment, PendingEmbedding
 from memories.providers import embeddings
 from memories.providers.fake import FakeEmbedder
+from memories.rest.fields import validated
+from memories.rest.inputs import FragmentInput
 
 URL = "/api/v1/fragments"
 HERON = {"namespace": "acme:main", "content": "The heron nests behind the old mill."}
@@ -184,6 +187,13 @@ def test_a_broken_body_stores_nothing(why, alice, count):
     assert answer.status_code == status, answer.content
     assert answer.headers["Content-Type"] == "application/problem+json"
     assert count(Fragment) == before
+
+
+@pytest.mark.parametrize("text", ["a\ud800b", "a\0b", "\udfff\ud800"])
+def test_doors_without_that_parser_refuse_it_too(text):
+    with pytest.raises(ValidationError):
+        validated(FragmentInput, {"namespace": "acme:main", "content": text})
+    assert validated(FragmentInput, {"namespace": "acme:main", "content": "naïve 🦦"})["content"] == "naïve 🦦"
 
 
 def test_other_media_types_are_refused(alice):
