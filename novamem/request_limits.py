@@ -153,7 +153,7 @@ class Bounded(ASGIHandler):
             with suppress(OSError):  # what is left cannot be written either
                 body.close()
             if isinstance(error, WriteRefused):
-                raise RequestRefused(507, error.code, "There is no room for the body.") from error
+                raise RequestRefused(507, error.code, f"The body can't be kept: {error}.") from error
             raise
         return body
 

@@ -266,14 +266,19 @@ def matching(
 
 
 def forget_matching(request: Request, principal: Principal, entities: dict[str, str]) -> None:
-    """Forget what belongs to the entities, for good, all or none. Raise ValidationError where it is too much."""
+    """Forget what belongs to the entities, for good, all or none. Raise ValidationError where it is too much.
+
+    What is the namespace's own stays where the key has to name a user.
+    """
+    key = key_of(request)
     with access.enter(principal, why="forget"):
         rows = matching(principal, place_of(request), entities, statuses=Status.values)
         ids = dict(rows.values_list("id", "namespace__user")[: MOST_DELETED + 1])
         if len(ids) > MOST_DELETED:
             raise serializers.ValidationError(f"These are over {MOST_DELETED} memories; narrow them down.")
         for memory_id in sorted(ids):
-            erasure.forget(key_of(request).of_user(ids[memory_id]), memory_id, now=timezone.now())
+            if ids[memory_id] is not None or key.users != Users.REQUIRED:
+                erasure.forget(key.of_user(ids[memory_id]), memory_id, now=timezone.now())
 
 
 class MemZeroView(APIView):

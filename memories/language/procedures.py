@@ -60,7 +60,8 @@ def parts_by_kind(text: str) -> list[str]:
 
 def _instructs(text: str) -> bool:
     lowered = text.lower()
-    explains = any(phrase in lowered for phrase in EXPLAINING) and any(_explains(line) for line in text.splitlines())
+    folded = text.casefold()  # as IGNORECASE does
+    explains = any(phrase in folded for phrase in EXPLAINING) and any(_explains(line) for line in text.splitlines())
     return explains or _orders_steps(text, lowered)
 
 

@@ -54,7 +54,13 @@ def create_entities(
         ]
     ]
     kept = _store_claims(caller, place, triples, source)
-    return {"entities": [entity.model_dump() for entity in new.values()], **_waiting(kept)}
+    rest, created = iter(kept), []
+    for entity in new.values():
+        typed = _is_active(next(rest))
+        observations = [observation for observation in entity.observations if _is_active(next(rest))]
+        if typed or observations:
+            created.append({**entity.model_dump(), "observations": observations})
+    return {"entities": created, **_waiting(kept)}
 
 
 def create_relations(
@@ -72,7 +78,7 @@ def add_observations(
 ) -> dict[str, Any]:
     """Adds observations to entities that exist; answers those that are new."""
     place = caller.place(namespace)
-    known = _known(caller, place, [addition.entityName for addition in observations], with_root=True)
+    known = _known(caller, place, [addition.entityName for addition in observations])
     if missing := [one.entityName for one in observations if canonical_key(one.entityName) not in known]:
         raise ValidationError({"entityName": [f"There is no entity named {', '.join(missing)}."]})
     triples = [
@@ -129,7 +135,7 @@ def delete_relations(caller: Caller, relations: list[RelationWords], namespace: 
 
 def read_graph(caller: Caller, namespace: Place = None) -> dict[str, Any]:
     """All entities and relations of a namespace, from its newest claims; `truncated` says when there are more."""
-    found = _claims(caller, caller.place(namespace), with_root=True, most=MOST + 1)
+    found = _claims(caller, caller.place(namespace), most=MOST + 1)
     return {**draw(found[:MOST]), "truncated": len(found) > MOST}
 
 
@@ -139,7 +145,7 @@ def search_nodes(caller: Caller, query: str, namespace: Place = None, top_k: Mos
     wanted = Search(query=query, namespaces=[place], project_wide=False, top_k=top_k or HITS)
     hits = search(caller.principal, wanted, now=timezone.now()).hits
     with access.enter(caller.principal, why="graph"):
-        scopes = {scope.id for scope in access.believed_scopes(caller.principal, place)}
+        scopes = {scope.id for scope in access.requested_scopes(caller.principal, place)}
         here = [hit.fragment for hit in hits if hit.fragment.namespace_id in scopes]
         claims_by_fragment = Claim.objects.by_fragment(caller.principal.project_id, [fragment.id for fragment in here])
     return _open_entities(
@@ -153,8 +159,8 @@ def open_nodes(caller: Caller, names: Names, namespace: Place = None) -> dict[st
 
 
 def _open_entities(caller: Caller, place: str, names: Sequence[str]) -> dict[str, Any]:
-    own = _claims(caller, place, subjects=names, with_root=True)
-    towards = [one for one in _claims(caller, place, values=names, with_root=True) if not _is_said(one)]
+    own = _claims(caller, place, subjects=names)
+    towards = [one for one in _claims(caller, place, values=names) if not _is_said(one)]
     drawn = draw({one.id: one for one in [*own, *towards]}.values())
     keys = set(map(canonical_key, names))
     return {**drawn, "entities": [one for one in drawn["entities"] if canonical_key(one["name"]) in keys]}
@@ -166,20 +172,12 @@ def _is_said(claim: Believed) -> bool:
 
 
 def _claims(
-    caller: Caller,
-    place: str,
-    *,
-    subjects: Sequence[str] | None = None,
-    values: Sequence[str] = (),
-    with_root: bool = False,
-    most: int = MOST,
+    caller: Caller, place: str, *, subjects: Sequence[str] | None = None, values: Sequence[str] = (), most: int = MOST
 ) -> list[Believed]:
-    """What is believed now in a namespace: everything, of some subjects, or with some values; newest first.
-
-    For a user `with_root` also what the namespace believes for all.
-    """
-    names = [None] if subjects is None else list(dict.fromkeys(subjects))
-    questions = [BeliefQuery(namespace=place, subject=name, with_root=with_root) for name in names]
+    """What is believed now in a namespace: everything, of some subjects, or with some values; newest first."""
+    questions = [BeliefQuery(namespace=place)]
+    if subjects is not None:
+        questions = [BeliefQuery(namespace=place, subject=subject) for subject in dict.fromkeys(subjects)]
     found: dict[uuid.UUID, Believed] = {}
     with access.enter(caller.principal, why="graph"):
         for question in questions:
@@ -199,10 +197,9 @@ def _has_any(one: Believed, values: Sequence[str]) -> bool:
     return not values or one.value.casefold() in {value.casefold() for value in values}
 
 
-def _known(caller: Caller, place: str, names: Sequence[str], *, with_root: bool = False) -> set[str]:
+def _known(caller: Caller, place: str, names: Sequence[str]) -> set[str]:
     """Which of the names something is believed of."""
-    found = _claims(caller, place, subjects=names, with_root=with_root, most=1)
-    return {canonical_key(one.subject) for one in found}
+    return {canonical_key(one.subject) for one in _claims(caller, place, subjects=names, most=1)}
 
 
 def _store_claims(

@@ -2,7 +2,17 @@
 
 import pytest
 
+from memories import access
 from memories.models import Fragment
+
+
+@pytest.fixture
+def contents(principal):
+    def read():
+        with access.enter(principal, why="test"):
+            return list(Fragment.objects.within(principal.project_id).values_list("content", flat=True))
+
+    return read
 
 
 @pytest.mark.parametrize("method", ["get", "put", "delete"])
@@ -50,6 +60,17 @@ def test_what_names_no_user_or_two_is_refused_where_users_are_optional(alice, co
     told = [(error["field"], error["message"]) for error in answer.json().get("errors", [])]
     assert (answer.status_code, told) == (400, [(field, message)])
     assert count(Fragment) == 0
+
+
+def test_deleting_a_users_leaves_what_is_the_namespaces_to_it(project, agent_of, store, contents):
+    """Whoever writes there may tag it with any user."""
+    store("acme:mem0", "Said before there were users.", tags=["user:ann"])
+    app = agent_of(project, owner="app", ceiling="user_explicit", users="required")
+    body = {"namespace": "acme:mem0", "user": "ann", "content": "The heron nests behind the mill."}
+    assert app.client.post("/api/v1/fragments", body, format="json").status_code == 201
+    answer = app.client.delete("/compat/mem0/v1/memories/?user_id=ann", HTTP_X_NOVAMEM_USER="ann")
+    assert answer.status_code == 200, answer.content
+    assert contents() == ["Said before there were users."]
 
 
 def test_deleting_with_an_empty_user_deletes_nothing(alice, count):

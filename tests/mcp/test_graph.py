@@ -85,6 +85,15 @@ def test_deleting_archives(graph, rows):
     assert set(rows().values()) == {"archived"}
 
 
+def test_what_was_forgotten_is_not_told_as_created(session):
+    kept = session.call("retain", content="Pat likes rain a lot.")
+    session.call("forget", id=kept["id"])
+    pat = {"name": "Pat", "entityType": "person", "observations": ["Pat likes rain a lot.", "naps at noon"]}
+    told = session.call("create_entities", entities=[pat])
+    assert told == {"entities": [{**pat, "observations": ["naps at noon"]}], "blocked_by_erasure": 1}
+    assert session.call("open_nodes", names=["Pat"])["entities"] == told["entities"]
+
+
 def test_what_a_stronger_source_said_stays(graph, web, committed, agent_of, own_namespace, rows):
     graph.call("create_relations", relations=[{**WORK, "relationType": "founded"}], source="tool_output")
     weak = over_http(web, agent_of(committed, namespaces=[own_namespace], ceiling="inference").key)

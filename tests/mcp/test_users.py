@@ -63,23 +63,20 @@ def test_graphs_of_two_users_are_apart(session):
         assert session.call("search_nodes", query="Ada", **user)["entities"] == []
         session.call("delete_entities", entityNames=["Ada"], **user)
     assert session.call("open_nodes", names=["Ada"], user=ZOE)["entities"] == [ada]
+    assert session.call("search_nodes", query="Who is Ada?", user=ZOE)["entities"] == [ada]
 
 
-def test_a_users_graph_shows_what_is_believed_for_all(session):
-    ada = {"name": "Ada", "entityType": "person", "observations": ["likes tea"]}
-    session.call("create_entities", entities=[ada])
-    session.call("create_relations", relations=[{"from": "Ada", "to": "Acme", "relationType": "works_at"}])
-    session.call("add_observations", observations=[{"entityName": "Ada", "contents": ["naps at noon"]}], user=ZOE)
-    seen = {**ada, "observations": ["likes tea", "naps at noon"]}
-    for asked in (("read_graph", {}), ("open_nodes", {"names": ["Ada"]}), ("search_nodes", {"query": "Who is Ada?"})):
-        tool, more = asked
-        graph = session.call(tool, user=ZOE, **more)
-        (entity,) = [entity for entity in graph["entities"] if entity["name"] == "Ada"]
-        assert {**entity, "observations": sorted(entity["observations"])} == seen, tool
-        assert [relation["to"] for relation in graph["relations"]] == ["Acme"]
-        assert session.call(tool, user="ben", **more)["entities"][0]["observations"] == ["likes tea"]
-    session.call("delete_entities", entityNames=["Ada"], user=ZOE)
-    assert session.call("open_nodes", names=["Ada"])["entities"] == [ada]
+def test_what_a_namespace_believes_changes_nothing_in_a_users_graph(session):
+    """A search weighs both against each other; a graph would show both."""
+    moe = {"name": "Moe", "entityType": "cat", "observations": ["likes tea"]}
+    session.call("create_entities", entities=[moe], user=ZOE, source="tool_output")
+    session.call("create_entities", entities=[{**moe, "entityType": "dog"}], source="document")
+    for tool, more in (
+        ("read_graph", {}),
+        ("open_nodes", {"names": ["Moe"]}),
+        ("search_nodes", {"query": "Who is Moe?"}),
+    ):
+        assert session.call(tool, user=ZOE, **more)["entities"] == [moe], tool
 
 
 def test_a_connection_names_the_user_of_calls_that_name_none(web, alice, own_namespace, session, scopes):
