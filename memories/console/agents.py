@@ -169,7 +169,7 @@ def end(request: Any, key_id: str, how: str) -> HttpResponse:
     options: dict[str, Any] = {"now": timezone.now(), "by": request.principal}
     if how == "rotate":
         made, refusal = run_action(lambda: keys.rotate(project, key_id, **options))
-        return _page(request, refusal) if made is None else _redirect(request, issued=made.text)
+        return _page(request, refusal) if made is None else _redirect(request, issued=made.text, replaced=key_id)
     if request.POST.get("confirm") != "yes":
         return _page(request, Refusal("Nothing was revoked", "Tick that whoever uses this key is locked out."))
     ended, refusal = run_action(lambda: keys.revoke(project, key_id, **options))

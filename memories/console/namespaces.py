@@ -40,6 +40,11 @@ class Branch:
     people: users.Below | None = None
     forks: list["Branch"] = field(default_factory=list)
 
+    @property
+    def memories(self) -> int:
+        """How many its list shows: its own and its users'."""
+        return self.fragments + (self.people.memories if self.people else 0)
+
 
 def tree(principal: Principal) -> list[Branch]:
     """Return the namespaces that are no forks, each with what was forked from it."""

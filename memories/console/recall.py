@@ -239,5 +239,5 @@ def delete(request: Any, check_id: uuid.UUID) -> HttpResponse:
     request.principal.require(Verb.ADMIN)
     row = recall_checks.remove(request.principal, check_id)
     there = reverse("console:recall")
-    show_done(request, f"The check “{row.name[:60]}” is deleted", there=there)
+    show_done(request, f"The check “{row.name[:60]}” is deleted", there=there, more="That can’t be undone.")
     return HttpResponseRedirect(there, status=303)

@@ -131,11 +131,19 @@ function followOpened() {
   if (focused()?.matches(".queue a:not([aria-current])")) current()?.focus({ preventScroll: true });
 }
 
+// What a person clicked or sent may be gone with the swap: then the focus goes to what was opened, not to the page's beginning.
+function keepFocus(event) {
+  const asked = event.detail.requestConfig?.triggeringEvent?.type;
+  if (document.activeElement !== document.body || !["click", "submit"].includes(asked)) return;
+  (document.getElementById("compare") ?? document.getElementById("main"))?.focus({ preventScroll: true });
+}
+
 showBadges();
-document.addEventListener("htmx:afterSettle", () => {
+document.addEventListener("htmx:afterSettle", (event) => {
   showBadges();
   goOn();
   followOpened();
+  keepFocus(event);
 });
 // A refusal is an answer too: its page takes the old one's place.
 document.addEventListener("htmx:beforeSwap", (event) => {

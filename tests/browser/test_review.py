@@ -229,6 +229,19 @@ def test_keep_both_edit_and_skip_have_keys(at_memories, stage, quarrels):
     assert [each for each in resolutions(stage) if each != "obsolete"] == ["", "keep_both", "supersede"]
 
 
+def test_a_note_goes_along_and_the_focus_stays_with_what_was_opened(at_memories, stage, quarrels):
+    quarrels(2)
+    page = at_memories("/review/")
+    page.get_by_role("textbox", name="Note").fill("Seen in March.")
+    page.locator("summary", has_text="Edit, then accept").click()
+    page.get_by_label("Value", exact=True).fill("$850")
+    page.get_by_role("button", name="Accept as edited").press("Enter")
+    waiting_for(page, 1)
+    expect(page.locator("#compare")).to_be_focused()
+    with access.enter(system_principal(stage.project), why="test"):
+        assert set(PendingConflict.objects.values_list("note", flat=True)) == {"", "Seen in March."}
+
+
 def test_g_and_a_letter_moves(at_memories, stage, quarrels):
     quarrels(1)
     page = at_memories("/review/")

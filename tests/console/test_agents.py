@@ -52,7 +52,9 @@ def test_a_bad_wish_makes_no_key(adam, count, bad):
 
 def test_rotating_and_revoking(adam, bob, count):
     key = bob.row.key_id
-    assert 'value="nova_' in led(adam, post(adam, f"/agents/keys/{key}/rotate/")).text
+    rotated = led(adam, post(adam, f"/agents/keys/{key}/rotate/"))
+    assert 'value="nova_' in rotated.text
+    assert f"It replaces {key} , which works for 24 hours more; that can’t be undone." in words(rotated)
     assert count(ApiKey) == 2
     unsure = post(adam, f"/agents/keys/{key}/revoke/")
     assert (unsure.status_code, "Nothing was revoked" in words(unsure)) == (409, True)

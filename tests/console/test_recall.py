@@ -39,7 +39,8 @@ def ended(principal):
 def test_keep_run_and_delete(adam, heron, principal, count):
     assert "No check yet." in words(adam.get("/recall/"))
     assert post(adam, "/recall/keep/", **HERON)["Location"] == "/recall/"
-    assert "never run Where does the heron nest? expects the words old mill" in words(adam.get("/recall/"))
+    told = words(adam.get("/recall/")).replace("Delete for good ", "")
+    assert "never run Where does the heron nest? expects the words old mill" in told
     post(adam, "/recall/run/")
     post(adam, "/recall/run/")
     assert "queued waiting for a worker" in words(adam.get("/recall/"))
@@ -55,7 +56,8 @@ def test_keep_run_and_delete(adam, heron, principal, count):
     assert adam.get("/recall/", headers={"HX-Request": "true"})["HX-Refresh"] == "true"
     with access.enter(principal, why="test"):
         which = RecallCheck.objects.get().id
-    post(adam, f"/recall/{which}/delete/")
+    deleted = post(adam, f"/recall/{which}/delete/")
+    assert "is deleted. That can’t be undone." in words(adam.get(deleted["Location"]))
     assert count(RecallCheck) == 0
 
 

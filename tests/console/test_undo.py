@@ -214,3 +214,11 @@ def test_elsewhere_the_strip_leads_to_what_it_is_about(rita, store):
     link = f'<a href="{html.escape(there)}">Show</a>'
     assert link not in rita.get(there).text
     assert link in rita.get("/connect/").text
+
+
+def test_what_is_taken_back_leads_to_the_same_list(rita, store):
+    row = store("acme:main", "The heron nests.")
+    there = post(rita, f"/memories/{row.id}/act/?q=heron&tab=trust", action="pin").headers["location"]
+    _, action, fields = strip(rita.get(there))
+    assert post(rita, action, **fields).headers["location"] == there
+    assert "q=heron" in there

@@ -104,7 +104,7 @@ def test_no_select_box_lists_scopes_of_users(adam, homes, path):
 def test_the_tree_has_users_below_their_namespace(vera, homes, many):
     page = vera.get("/namespaces/")
     text = words(page)
-    assert "acme:main 1 memory" in text
+    assert "acme:main 63 memories" in text
     assert "ann 1 memory ben 1 memory u00 1 memory" in text
     assert "All 62 users 62 memories of users" in text
     assert "u07" not in text
