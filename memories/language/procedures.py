@@ -11,8 +11,8 @@ from memories.language.tokenizer import LETTER, words_joined_by
 WORD = words_joined_by("-", of=LETTER)
 # The beginning of a line, behind a heading's #, a bullet or a speaker.
 BEGINNING = r"^[ \t#*>-]{0,8}(?:[\w.' -]{1,40}:[ \t]{1,4})?"
-HOW = r"(?:how to|steps (?:to|for))\b"
-EXPLAINING = ("how to", "steps to", "steps for")  # as HOW, for a first look
+EXPLAINING = ("how to", "steps to", "steps for")
+HOW = rf"(?:{'|'.join(EXPLAINING)})\b"
 PROCEDURE = re.compile(rf"(?:{BEGINNING}|\b(?:this is|here's|here is|explains|describes) ){HOW}", re.IGNORECASE | re.M)
 STEP = re.compile(r"(?<!\S)(?:step )?(\d{1,2})[.):]\s", re.IGNORECASE)
 BULLET = re.compile(r"[ \t]*[-*+•][ \t]+(?=\S)")

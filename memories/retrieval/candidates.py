@@ -317,7 +317,6 @@ def _passing(search: Search) -> Query:
 
 def load(scopes: Sequence[SearchScope], ids: Iterable[uuid.UUID], search: Search) -> list[Candidate]:
     """Return what a score is made of, for these fragments; the cosine too, where there is a vector."""
-    # As text: adapting each id takes longer than reading it.
     among = Query("= ANY (%s::uuid[])", [array_of(ids)])
     return [_candidate(row) for row in _load(scopes, search, among=among)]
 

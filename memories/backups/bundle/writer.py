@@ -163,7 +163,7 @@ def make(
     """Write the file, then its row. A second try of the same operation writes the same file again.
 
     So does one during which backups were purged: it may hold what was forgotten. Raise NotFound for a namespace or
-    base that is not there, BadOptions for a base that covers less, NoSpace, RecordTooLong.
+    base that is not there, BadOptions for a base that covers less, WriteRefused, RecordTooLong.
     """
     which = backup_id(operation.id, request.origin)
     with storage.report_refusal():
