@@ -2,17 +2,17 @@
 
 from conflicts.free_text.contradictions import agrees
 from conflicts.free_text.doubts import Vector
-from conflicts.free_text.precedence import ClaimsAtHand, Told, Upheld, keys_sought
+from conflicts.free_text.precedence import ClaimsAtHand, Sought, Told, Upheld
 from conflicts.free_text.statements import Shadow, contradicting, read_statements, standing_of, words_of
 
 __all__ = [
     "agrees",
     "ClaimsAtHand",
     "contradicting",
-    "keys_sought",
     "Shadow",
     "read_statements",
     "standing_of",
+    "Sought",
     "Told",
     "Upheld",
     "Vector",

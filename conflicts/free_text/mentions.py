@@ -5,9 +5,10 @@ predicates nobody registered, its own words.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
-from itertools import product
+from itertools import chain, islice, product
 
 from conflicts.free_text.cues import CUES
 from conflicts.free_text.passages import Passage, Word, stems_of
@@ -16,44 +17,63 @@ from memories.language.word_lists import STOPWORDS
 
 LONGEST_SUBJECT, LONGEST_PREDICATE = 4, 3  # words
 MOST, MOST_WORDS = 2_000, 60  # keys of one text, words of a sentence
+Pair = tuple[str, str]  # of a subject and a predicate in canonical form
 Index = Mapping[str, Sequence[tuple[tuple[str, ...], str]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Mentions:
+    """What texts speak of, in canonical form: subject and predicate together, and subjects with each of predicates."""
+
+    pairs: Collection[Pair]
+    subjects: Collection[str] = ()
+    predicates: Collection[str] = ()
+
+    def hold(self, pair: Pair) -> bool:
+        """Return whether they speak of the key that a subject and a predicate make."""
+        return pair in self.pairs or (pair[0] in self.subjects and pair[1] in self.predicates)
+
+    def digests(self, *, salt: bytes) -> set[bytes]:
+        """Return the digests of all those keys."""
+        told = islice(product(sorted(self.predicates), self.subjects), MOST)
+        return digests_of_pairs({*self.pairs, *((subject, predicate) for predicate, subject in told)}, salt=salt)
 
 
 def keys_of(passages: Sequence[Passage], names: Naming) -> set[bytes]:
     """Return the digests of the keys that a text speaks of."""
+    return mentions_of(passages, names).digests(salt=names.salt)
+
+
+def mentions_of(passages: Sequence[Passage], names: Naming, *, telling: Sequence[Passage] = ()) -> Mentions:
+    """Return what a text speaks of, and what those `telling` it of the user or of what it names say by known cues."""
     own = _index(tuple(dict.fromkeys(names.registered.values())))
     pairs: dict[tuple[str, str], None] = {}
     for passage in passages:
         pairs |= dict.fromkeys(_pairs(passage, own))
         if len(pairs) > MOST:
             break
-    named = {predicate: canonical_key(names.rule(predicate).name) for predicate in {p for _, p in pairs}}
-    return digests_of_pairs(((subject_key(subject), named[predicate]) for subject, predicate in pairs), salt=names.salt)
+    told = _known(telling, own)
+    named = {predicate: canonical_key(names.rule(predicate).name) for predicate in told.union(p for _, p in pairs)}
+    runs = (run for passage in passages for _, _, run in _runs(passage, LONGEST_SUBJECT))
+    return Mentions(
+        {(subject_key(subject), named[predicate]) for subject, predicate in pairs},
+        dict.fromkeys(map(subject_key, chain(USERS, runs))) if told else (),
+        {named[predicate] for predicate in told},
+    )
 
 
-def keys_told(texts: Sequence[Sequence[Passage]], question: Sequence[Passage], names: Naming) -> set[bytes]:
-    """The digests of the keys that texts can tell of the user or of what a question names, by the cues of known rules.
-
-    Fewer than `keys_of` finds, for many texts at once.
-    """
-    own = _index(tuple(dict.fromkeys(names.registered.values())))
+def _known(passages: Iterable[Passage], own: Index) -> set[str]:
+    """Return the predicates with a rule of which texts speak."""
     known: set[str] = set()
-    for passage in (passage for text in texts for passage in text):
+    for passage in passages:
         stems = tuple(word.stem for word in passage.words[:MOST_WORDS])
-        known |= {*_built_in_predicates(stems), *_predicates(stems, own)}
-    subjects = dict.fromkeys(USERS)
-    for passage in question:
-        subjects |= dict.fromkeys(run for _, _, run in _runs(passage, LONGEST_SUBJECT))
-    pairs = list(product(sorted(known), subjects))[:MOST]
-    named = {predicate: canonical_key(names.rule(predicate).name) for predicate in known}
-    return digests_of_pairs(((subject_key(subject), named[predicate]) for predicate, subject in pairs), salt=names.salt)
+        known.update(_built_in_predicates(stems), _predicates(stems, own))
+    return known
 
 
 def _pairs(passage: Passage, own: Index) -> Iterator[tuple[str, str]]:
-    stems = tuple(word.stem for word in passage.words[:MOST_WORDS])
-    known = {*_built_in_predicates(stems), *_predicates(stems, own)}
     subjects = list(_runs(passage, LONGEST_SUBJECT))
-    for predicate in known:
+    for predicate in _known([passage], own):
         for user in USERS:
             yield user, predicate
         for _, _, subject in subjects:

@@ -21,7 +21,7 @@ from conflicts.free_text.contradictions import (
 )
 from conflicts.free_text.cues import PEOPLE
 from conflicts.free_text.doubts import ALIKE, Nearness, Vector, is_in_doubt
-from conflicts.free_text.mentions import keys_of, keys_told
+from conflicts.free_text.mentions import Mentions, mentions_of
 from conflicts.free_text.passages import Passage, stems_of
 from conflicts.keys import USERS, Naming, subject_key
 
@@ -47,14 +47,26 @@ class Upheld:
     vector: Vector | None = field(default=None, compare=False)  # of its fragment, where it has one
 
 
-def keys_sought(question: str, texts: Iterable[str], names: Iterable[Naming]) -> set[bytes]:
-    """Return the digests of the keys that a question names, or that texts tell of the user or of what it names."""
-    of_question = read(question)
-    of_texts = [read(text[:LONGEST]) for text in texts]
-    found: set[bytes] = set()
-    for each in names:
-        found |= keys_of(of_question, each) | keys_told(of_texts, of_question, each)
-    return found
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """The claims that a question names, or that texts tell of the user or of what it names."""
+
+    mentions: Sequence[tuple[Mentions, Naming]]
+
+    @classmethod
+    def by(cls, question: str, texts: Iterable[str], names: Iterable[Naming]) -> "Sought":
+        """Return what is sought under each of the names."""
+        of_question = read(question)
+        of_texts = [passage for text in texts for passage in read(text[:LONGEST])]
+        return cls([(mentions_of(of_question, each, telling=of_texts), each) for each in names])
+
+    def digests(self) -> set[bytes]:
+        """Return the digests of all keys that such a claim can have: hundreds, of which few are claimed."""
+        return {key for mentions, names in self.mentions for key in mentions.digests(salt=names.salt)}
+
+    def holds(self, claim: Upheld) -> bool:
+        """Return whether a claim is one of them."""
+        return any(mentions.hold(names.pair(claim.subject, claim.predicate)) for mentions, names in self.mentions)
 
 
 @dataclass

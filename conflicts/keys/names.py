@@ -47,9 +47,13 @@ class Naming:
         """Return the digest of a predicate: all its spellings have one."""
         return digest_of(canonical_key(self.rule(predicate).name), salt=self.salt)
 
+    def pair(self, subject: str, predicate: str) -> tuple[str, str]:
+        """Return subject and predicate in the form in which they make a key."""
+        return subject_key(subject), canonical_key(self.rule(predicate).name)
+
     def key(self, subject: str, predicate: str) -> Key:
         """Return the digests of a claim's key."""
-        whole = digest_of(subject_key(subject), canonical_key(self.rule(predicate).name), salt=self.salt)
+        whole = digest_of(*self.pair(subject, predicate), salt=self.salt)
         return Key(self.subject(subject), self.predicate(predicate), whole)
 
     def value(self, predicate: str, value: str) -> bytes:
