@@ -6,17 +6,30 @@ from collections.abc import Iterable
 from memories.extraction.values import FLAGS
 from memories.language.word_lists import entries, listed
 
+# What `re.IGNORECASE` takes for a letter besides itself and its capital.
+LIKE = {"i": "ıİ", "k": "\u212a", "s": "ſ"}
+
 
 def either(phrases: Iterable[str]) -> str:
-    """Return a regular expression for one of some phrases, tried in their order."""
-    return "(?:" + "|".join(phrases).replace(" ", r"\s") + ")"
+    """Return a regular expression for one of some phrases, tried in their order.
+
+    By the first letter, in a set of both cases: `re` passes such branches over without trying each phrase.
+    """
+    by_letter: dict[str, list[str]] = {}
+    for phrase in phrases:
+        by_letter.setdefault(phrase[0], []).append(phrase[1:].replace(" ", r"\s"))
+    branches = (
+        f"(?-i:[{letter}{letter.upper()}{LIKE.get(letter, '')}])(?:{'|'.join(rests)})"
+        for letter, rests in by_letter.items()
+    )
+    return f"(?:{'|'.join(branches)})"
 
 
 # One character for another, so that places stay what they are.
 PLAIN = {ord(odd): plain for odd, plain in [("’", "'"), ("ʼ", "'"), ("\u00a0", " "), ("\u202f", " "), ("\t", " ")]}
 # Looked for where a run of marks begins, and never tried again inside it: that would take quadratic time.
 SENTENCE_END = re.compile(
-    r"(?<![.!?])(?<!\b[A-Z])(?<!\b(?:Dr|Mr|Ms|St))(?<!\bMrs)(?<!\bProf)[.!?]++[\"”')*]*+(?:\s|$)|;|$"
+    r"[.!?](?<![.!?].)(?<!\b[A-Z].)(?<!\b(?:Dr|Mr|Ms|St).)(?<!\bMrs.)(?<!\bProf.)[.!?]*+[\"”')*]*+(?:\s|$)|;|$"
 )
 TURN = re.compile(
     r"[ >*_-]{0,6}(?:\[[^\]\n]{1,30}\] ?)?"
@@ -111,11 +124,7 @@ ASKS_LAST = re.compile(
     r"(?! (?:if|about)\b)",
     FLAGS,
 )
-LATER = re.compile(
-    r"\b(?:next (?:week|month|year|spring|summer|autumn|fall|winter)|starting (?:in|on|from|next)|(?:as of|from) next"
-    r"|soon|tomorrow|by the end of|when i (?:grow|retire|finish))\b",
-    FLAGS,
-)
+LATER = re.compile(rf"\b{either(entries(__file__, 'later'))}\b", FLAGS)
 TIMELESS = listed(
     "birthday deadline anniversary due_date wedding_date start_date departure_date has_done plans_to wants goal"
 )
@@ -124,16 +133,17 @@ TIMELESS = listed(
 AGAIN = re.compile(r",?\s(?:and|but)\s(?:also\s)?", FLAGS)
 LIST = re.compile(r",?\s(?:and|or|&)\s|,\s", FLAGS)
 OPENS = either(entries(__file__, "clause_openers"))
-THAT_VERBS = either(entries(__file__, "that_verbs"))
+THAT = [*entries(__file__, "that_verbs"), *entries(__file__, "reporting")]
 STARTS = re.compile(
-    rf"[,:()\[\]{{}}\"“”«»„‘*>`]\s*|(?<!\w)'(?=\w)|\s(?:-|--|–|—)\s|[—–]|\b{OPENS}\s"
-    rf"|\b(?:told|tells)\s\w{{1,30}}\s(?:that\s)?"
-    rf"|\b(?:{THAT_VERBS}|{REPORTING})\s(?:(?:me|us|him|them|you|everyone)\s)?(?:that\s)?"
+    rf"[,:()\[\]{{}}\"“”«»„‘*>`]\s*|'(?<!\w')(?=\w)|\s(?:-|--|–|—)\s|[—–]"
+    rf"|\b(?:{OPENS}\s|(?:told|tells)\s\w{{1,30}}\s(?:that\s)?"
+    rf"|{either(THAT)}\s(?:(?:me|us|him|them|you|everyone)\s)?(?:that\s)?)"
     r"|^[ \d]{1,3}[.)]\s|^[-+•]\s",
     FLAGS,
 )
 # Where "I" or "we" may tell something without beginning a clause.
 ASIDE = re.compile(
-    r"\b(?:when|after|why|how\smuch|yesterday|today|tonight|recently|once|ago|(?:last|this|one|other)\s[a-z]{1,12})\s(?=(?:I|we)\b)",
+    rf"\b(?:{either(['when', 'after', 'why', 'how much', 'yesterday', 'today', 'tonight', 'recently', 'once', 'ago'])}"
+    rf"|{either(['last', 'this', 'one', 'other'])}\s[a-z]{{1,12}})\s(?=(?:I|we)\b)",
     FLAGS,
 )

@@ -13,7 +13,10 @@ FORWARDED = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 TAG = re.compile(r"<[!/]?[A-Za-z][\w:-]{0,40}(?:\s[^<>\n]{0,200})?>|<!--")
-MARKS = re.compile(r"\\?[\"`“”„«»「」『』]|(?<![^\s(\[{:=,>])['‘](?=\w)|(?<=[^\s(\[])['’](?!\w)|\n\s*\n|\n")
+# Each way begins with a character of a set, which `re` finds fastest.
+MARKS = re.compile(
+    r"[\"`“”„«»「」『』]|\\[\"`“”„«»「」『』]|['‘](?<![^\s(\[{:=,>].)(?=\w)|['’](?<=[^\s(\[].)(?!\w)|\n\s*\n|\n"
+)
 CLOSES = {'"': '"', "“": "”", "„": "”“", "«": "»", "»": "«", "「": "」", "『": "』", "`": "`", "'": "'’", "‘": "'’"}
 BRIEF = "'‘`"
 
