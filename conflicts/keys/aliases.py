@@ -102,6 +102,7 @@ LIKENESS = {
     }.items()
     for like in alike
 }
+ENCODES = frozenset("&%<[")  # without one of these nothing is
 ENCODED = re.compile(r"&#?\w{1,31};|(?:%[0-9a-f]{2})+", re.IGNORECASE)
 MARKUP = re.compile(r"<(\w+)\b[^<>]*>([^<>]*)</\1\s*>|\[(\w+)\b[^][]*\]([^][]*)\[/\3\]")  # <b>user</b>, [b]user[/b]
 # Where the other one is missing; List<b> is a name.
@@ -131,6 +132,8 @@ def subject_key(subject: str) -> str:
 def _decoded(text: str) -> str:
     """Return what a text says without the encodings and the markup of web pages and addresses."""
     text = visible(text)
+    if ENCODES.isdisjoint(text):
+        return text
     while (plain := visible(_without_markup(ENCODED.sub(_character, text)))) != text:
         text = plain
     return text
@@ -196,8 +199,9 @@ def spelled(predicate: str) -> Spelled:
     counted = [_without(UNITS, words) for words in (owned, present, plain)]
     users = [_of_user(words) for words in (owned, present, plain, *counted)]
     found = dict.fromkeys([spelling, *map(" ".join, (owned, present, plain, *counted, *users))])
-    for words in (_of_user(owned), _of_user(_without_owner(_words(canonical_key(HUMP.sub(" ", written)))))):
-        found |= dict.fromkeys(map(" ".join, _made_out(words)))
+    found |= dict.fromkeys(map(" ".join, _made_out(_of_user(owned))))
+    if (apart := HUMP.sub(" ", written)) != written:
+        found |= dict.fromkeys(map(" ".join, _made_out(_of_user(_without_owner(_words(canonical_key(apart)))))))
     return Spelled(tuple(filter(None, found)) or ("",), " ".join(plain) or spelling, skeleton(spelling))
 
 
@@ -223,10 +227,14 @@ def _made_out(words: list[str]) -> Iterator[list[str]]:
 def _guessed(spellings: tuple[str, ...], names: tuple[str, ...]) -> str | None:
     orders, near = _orders(names), _near(names)
     for spelling in spellings:
-        if name := orders.get(_order(spelling.split())):
+        words = spelling.split()
+        if name := orders.get(_order(words)):
             return name
-        for other in dict.fromkeys(other for form in _shortened(spelling) for other in near.get(form, ())):
-            if _is_slipped(spelling.split(), other.split()):
+        vocabulary, forms = near.get(len(words), (frozenset(), {}))
+        if sum(word not in vocabulary for word in words) > 1:
+            continue
+        for other in dict.fromkeys(other for form in _shortened(spelling) for other in forms.get(form, ())):
+            if _is_slipped(words, other.split()):
                 return other
     return None
 
@@ -248,11 +256,14 @@ def _shortened(text: str) -> Iterator[str]:
 
 
 @lru_cache(maxsize=256)
-def _near(names: tuple[str, ...]) -> Mapping[str, list[str]]:
-    found: dict[str, list[str]] = {}
+def _near(names: tuple[str, ...]) -> Mapping[int, tuple[Collection[str], Mapping[str, list[str]]]]:
+    """Return, by how many words they have, the words of names, and the names by what they are shortened to."""
+    found: dict[int, tuple[set[str], dict[str, list[str]]]] = {}
     for name in names:
+        vocabulary, forms = found.setdefault(len(name.split()), (set(), {}))
+        vocabulary.update(name.split())
         for form in _shortened(name):
-            found.setdefault(form, []).append(name)
+            forms.setdefault(form, []).append(name)
     return found
 
 

@@ -34,6 +34,7 @@ QUOTES = dict.fromkeys(map(ord, "\u2018\u2019\u201b\u02b9\u02bb\u02bc\u02bd\u02c
 # Negative circled and negative squared capitals, which NFKC leaves alone.
 BADGES = {first + i: chr(ord("a") + i) for first in (0x1F150, 0x1F170) for i in range(26)}
 FOLDS = {ord(letter): target for letter, target in LETTERS.items()} | BADGES | QUOTES
+ASCII = {code: to for code, to in {**INVISIBLE, **SEPARATORS, **QUOTES}.items() if code < 128}  # all there is to it
 COMPANY, ONLY = str.maketrans(LATIN_COMPANY), str.maketrans(ONLY_COMPANY)
 
 MARK = r"\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"  # the blocks of generic combining marks
@@ -65,6 +66,8 @@ def _short_key(text: str) -> str:
 
 
 def _key(text: str) -> str:
+    if text.isascii():
+        return " ".join(text.translate(ASCII).lower().split())
     words = visible(text).translate(SEPARATORS).split()
     return " ".join(filter(None, chain.from_iterable(_folded(word).translate(SEPARATORS).split() for word in words)))
 

@@ -88,11 +88,12 @@ def _found(predicate: str, registered: Mapping[str, Rule]) -> Rule | None:
             return registered[spelling]
         if seed := KNOWN.get(spelling):
             return registered.get(canonical_key(seed.name), seed)
-    for names in (registered, KNOWN):
-        if name := written.seen_through(names):
+    known = [rules for rules in (registered, KNOWN) if rules]
+    for rules in known:
+        if name := written.seen_through(rules):
             return _known(name, registered)
     # A wrong guess has to ask a person: no reading is replaced by it, and no value stands beside others.
-    for rules in (registered, KNOWN):
+    for rules in known:
         if name := written.guessed(REVIEWED if rules is KNOWN else _reviewed(rules)):
             return _known(name, registered)
     return _of_parts(predicate, registered)
