@@ -39,27 +39,28 @@ class Mentions:
         return digests_of_pairs({*self.pairs, *((subject, predicate) for predicate, subject in told)}, salt=salt)
 
 
-def keys_of(passages: Sequence[Passage], names: Naming) -> set[bytes]:
-    """Return the digests of the keys that a text speaks of."""
-    return mentions_of(passages, names).digests(salt=names.salt)
+def mentions_of(
+    passages: Sequence[Passage],
+    names: Naming,
+    *,
+    telling: Sequence[Passage] = (),
+    wanted: Collection[str] | None = None,
+) -> Mentions:
+    """Return what a text speaks of, and what those `telling` it of the user or of what it names say by known cues.
 
-
-def mentions_of(passages: Sequence[Passage], names: Naming, *, telling: Sequence[Passage] = ()) -> Mentions:
-    """Return what a text speaks of, and what those `telling` it of the user or of what it names say by known cues."""
+    Of the `wanted` predicates only, where not all are: most texts speak of none of a few.
+    """
+    if wanted is not None and not wanted:
+        return Mentions(())
     own = _index(tuple(dict.fromkeys(names.registered.values())))
-    pairs: dict[tuple[str, str], None] = {}
+    pairs: dict[Pair, None] = {}
     for passage in passages:
-        pairs |= dict.fromkeys(_pairs(passage, own))
+        pairs |= dict.fromkeys(_pairs(passage, own, names, wanted))
         if len(pairs) > MOST:
             break
-    told = _known(telling, own)
-    named = {predicate: canonical_key(names.rule(predicate).name) for predicate in told.union(p for _, p in pairs)}
+    told = _named(_known(telling, own), names, wanted)
     runs = (run for passage in passages for _, _, run in _runs(passage, LONGEST_SUBJECT))
-    return Mentions(
-        {(subject_key(subject), named[predicate]) for subject, predicate in pairs},
-        dict.fromkeys(map(subject_key, chain(USERS, runs))) if told else (),
-        {named[predicate] for predicate in told},
-    )
+    return Mentions(pairs, dict.fromkeys(map(subject_key, chain(USERS, runs))) if told else (), told)
 
 
 def _known(passages: Iterable[Passage], own: Index) -> set[str]:
@@ -71,16 +72,26 @@ def _known(passages: Iterable[Passage], own: Index) -> set[str]:
     return known
 
 
-def _pairs(passage: Passage, own: Index) -> Iterator[tuple[str, str]]:
-    subjects = list(_runs(passage, LONGEST_SUBJECT))
-    for predicate in _known([passage], own):
-        for user in USERS:
-            yield user, predicate
-        for _, _, subject in subjects:
-            yield subject, predicate
-    for start, end, predicate in _runs(passage, LONGEST_PREDICATE):
-        yield USER, predicate
-        for first, last, subject in subjects:
+def _named(predicates: Iterable[str], names: Naming, wanted: Collection[str] | None) -> set[str]:
+    """Return the canonical names of predicates, as far as they are wanted."""
+    return {name for name in map(names.canonical, predicates) if wanted is None or name in wanted}
+
+
+def _pairs(passage: Passage, own: Index, names: Naming, wanted: Collection[str] | None) -> Iterator[Pair]:
+    known = _named(_known([passage], own), names, wanted)
+    told = [
+        (start, end, name)
+        for start, end, run in _runs(passage, LONGEST_PREDICATE)
+        if (name := names.canonical(run)) and (wanted is None or name in wanted)
+    ]
+    if not known and not told:
+        return
+    yield from product(map(subject_key, USERS), known)
+    yield from ((USER, predicate) for _, _, predicate in told)
+    for first, last, run in _runs(passage, LONGEST_SUBJECT):
+        subject = subject_key(run)
+        yield from ((subject, predicate) for predicate in known)
+        for start, end, predicate in told:
             if last == start or (last < start <= last + 2) or (first > end and first <= end + 2) or first == end:
                 yield subject, predicate
 

@@ -5,7 +5,7 @@ it; a text only stands below the claim, and says what it contradicts.
 """
 
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -54,11 +54,18 @@ class Sought:
     mentions: Sequence[tuple[Mentions, Naming]]
 
     @classmethod
-    def by(cls, question: str, texts: Iterable[str], names: Iterable[Naming]) -> "Sought":
-        """Return what is sought under each of the names."""
+    def by(
+        cls, question: str, texts: Iterable[str], names: Iterable[Naming], *, among: Collection[Upheld] | None = None
+    ) -> "Sought":
+        """Return what is sought under each of the names; `among` are all claims there are, where they are few."""
         of_question = read(question)
         of_texts = [passage for text in texts for passage in read(text[:LONGEST])]
-        return cls([(mentions_of(of_question, each, telling=of_texts), each) for each in names])
+
+        def mentions(each: Naming) -> Mentions:
+            wanted = None if among is None else {each.canonical(claim.predicate) for claim in among}
+            return mentions_of(of_question, each, telling=of_texts, wanted=wanted)
+
+        return cls([(mentions(each), each) for each in names])
 
     def digests(self) -> set[bytes]:
         """Return the digests of all keys that such a claim can have: hundreds, of which few are claimed."""

@@ -7,8 +7,9 @@ it contradicts them is for `contradictions` to say.
 import datetime
 import re
 import uuid
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from django.db.models import Q
 
@@ -25,7 +26,7 @@ from conflicts.free_text.contradictions import (
     read,
 )
 from conflicts.free_text.cues import CUES
-from conflicts.free_text.mentions import keys_of
+from conflicts.free_text.mentions import Pair, mentions_of
 from conflicts.free_text.passages import Passage, stems_of
 from conflicts.keys import Naming, naming
 from conflicts.models import Ruling
@@ -33,6 +34,9 @@ from memories.models import Claim, Fragment
 from memories.models.enums import MATERIAL, STANDING, SourceClass
 
 AT_ONCE = 20_000  # keys asked for in one statement
+# Up to so many texts the keys of which they speak are looked up, hundreds for each; of more texts the claims are held
+# against what they speak of, as long as these are no more than can be read at once.
+FEW_TEXTS, AT_HAND = 10, 5_000
 LONGEST_VALUE = 1000
 
 
@@ -53,6 +57,19 @@ class Shadow:
         return self.claim is not None or any(statement.retracts for statement in self.statements)
 
 
+@dataclass(frozen=True, slots=True)
+class KeysAtHand:
+    """The keys that are claimed in a namespace, by subject and predicate, and these predicates."""
+
+    by_pair: dict[Pair, set[bytes]] = field(default_factory=dict)
+    predicates: set[str] = field(default_factory=set)
+
+    def add(self, pair: Pair, key: bytes) -> None:
+        """Take a key in."""
+        self.by_pair.setdefault(pair, set()).add(key)
+        self.predicates.add(pair[1])
+
+
 def read_statements(
     fragments: Sequence[Fragment],
     namings: Mapping[uuid.UUID, Naming],
@@ -71,7 +88,7 @@ def read_statements(
     if claimed is None:
         claimed = Claim.objects.watched({f.namespace_id for f in fragments}, above=0)
     statements = [read(f.wording) if f.namespace_id in claimed else [] for f in fragments]
-    keys = [keys_of(s, namings[f.namespace_id]) for s, f in zip(statements, fragments, strict=True)]
+    keys = _keys_of(statements, fragments, namings, claimed)
     found = _standing(project_id, claimed, sorted(set().union(*keys)), now=now)
     ruled, barred = _ruled(project_id, [claim for claims in found.values() for claim in claims])
     against = [
@@ -102,6 +119,42 @@ def words_of(claims: Sequence[Claim]) -> str:
     names = naming(claims[0].project_id, {claim.namespace_id for claim in claims}) if claims else {}
     cues = {cue.stems[0] for c in claims for cue in cues_of(standing_of(c, names[c.namespace_id]))}
     return rf"\m({'|'.join(sorted(map(re.escape, cues)))})" if cues else ""
+
+
+def _keys_of(
+    statements: Sequence[Sequence[Passage]],
+    fragments: Sequence[Fragment],
+    namings: Mapping[uuid.UUID, Naming],
+    claimed: set[uuid.UUID],
+) -> list[set[bytes]]:
+    """Return the digests of the keys of which each text speaks: of many texts only those that are claimed at all."""
+    at_hand = _keys_at_hand(fragments[0].project_id, namings, claimed) if len(fragments) > FEW_TEXTS else None
+    found: list[set[bytes]] = []
+    for passages, place in zip(statements, (fragment.namespace_id for fragment in fragments), strict=True):
+        names = namings[place]
+        if not passages:
+            found.append(set())
+        elif at_hand is None:
+            found.append(mentions_of(passages, names).digests(salt=names.salt))
+        else:
+            keys = at_hand[place]
+            mentions = mentions_of(passages, names, wanted=keys.predicates)
+            found.append({key for pair in mentions.pairs for key in keys.by_pair.get(pair, ())})
+    return found
+
+
+def _keys_at_hand(
+    project_id: uuid.UUID, namings: Mapping[uuid.UUID, Naming], claimed: set[uuid.UUID]
+) -> Mapping[uuid.UUID, KeysAtHand] | None:
+    """Return the keys that are claimed, by namespace; None where there are too many claims."""
+    rows = Claim.objects.within(project_id).filter(namespace__in=claimed, status__in=STANDING, session_id="")
+    claims = rows.values_list("namespace_id", "subject", "predicate", "key_digest")[: AT_HAND + 1] if claimed else ()
+    if len(claims) > AT_HAND:
+        return None
+    found = defaultdict[uuid.UUID, KeysAtHand](KeysAtHand)
+    for place, subject, predicate, key in claims:
+        found[place].add(namings[place].pair(subject, predicate), bytes(key))
+    return found
 
 
 def _standing(

@@ -3,7 +3,7 @@
 import json
 import uuid
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from django.db import connection
 
@@ -30,6 +30,13 @@ class Naming:
 
     salt: bytes
     registered: Mapping[str, Rule]
+    _canonical: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def canonical(self, predicate: str) -> str:
+        """Return the form in which a predicate is part of a key; worked out once, for texts name the same ones."""
+        if predicate not in self._canonical:
+            self._canonical[predicate] = canonical_key(self.rule(predicate).name)
+        return self._canonical[predicate]
 
     def rule(self, predicate: str) -> Rule:
         """Return the rule of a predicate in any spelling."""
@@ -45,11 +52,11 @@ class Naming:
 
     def predicate(self, predicate: str) -> bytes:
         """Return the digest of a predicate: all its spellings have one."""
-        return digest_of(canonical_key(self.rule(predicate).name), salt=self.salt)
+        return digest_of(self.canonical(predicate), salt=self.salt)
 
     def pair(self, subject: str, predicate: str) -> tuple[str, str]:
         """Return subject and predicate in the form in which they make a key."""
-        return subject_key(subject), canonical_key(self.rule(predicate).name)
+        return subject_key(subject), self.canonical(predicate)
 
     def key(self, subject: str, predicate: str) -> Key:
         """Return the digests of a claim's key."""

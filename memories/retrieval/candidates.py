@@ -234,6 +234,11 @@ class Found:
         near = [one for one in self.candidates if one.is_standing and (one.cosine or 0.0) >= nearness]
         return sorted(near, key=lambda one: (-(one.cosine or 0.0), one.id))[:most]
 
+    @property
+    def claims(self) -> list[Upheld]:
+        """The claims that stand there, where these are few."""
+        return [claim for candidate in self.candidates if candidate.is_held for claim in candidate.claims]
+
     def claiming(self, sought: Sought) -> list[Candidate]:
         """Return those with a claim that is sought."""
         return [one for one in self.candidates if one.is_held and any(map(sought.holds, one.claims))]

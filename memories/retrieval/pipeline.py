@@ -4,7 +4,7 @@ import datetime
 import time
 import uuid
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -13,7 +13,7 @@ from typing import Any
 from django.conf import settings
 from prometheus_client import Histogram
 
-from conflicts.free_text import ClaimsAtHand, Sought
+from conflicts.free_text import ClaimsAtHand, Sought, Upheld
 from memories import access, usage_counters
 from memories.access import Principal
 from memories.models import EmbeddingModel, vector_text
@@ -258,7 +258,7 @@ def _candidates(
         found += _not_yet(found, beside, trail)
     if not places.names:
         return found, None
-    sought = _sought(question, places, found, trail)
+    sought = _sought(question, places, found, trail, among=drawn.claims if drawn.has_all_claims else None)
     held = drawn.claiming(sought) if drawn.has_all_claims else load_claims(claiming, sought.digests(), wanted)
     return _with_claims(question, places, found, held, trail)
 
@@ -317,10 +317,17 @@ def _not_yet(found: Sequence[Candidate], beside: Sequence[Candidate], trail: Tra
     return list(beside)
 
 
-def _sought(question: Question, places: Places, found: Sequence[Candidate], trail: Trail) -> Sought:
+def _sought(
+    question: Question,
+    places: Places,
+    found: Sequence[Candidate],
+    trail: Trail,
+    *,
+    among: Collection[Upheld] | None,
+) -> Sought:
     """Return the claims that the question asks for, or that the best texts speak of."""
     texts = [one.wording for one in found if trail.paths[one.id].is_near(READ)]
-    return Sought.by(question.query, texts, places.names.values())
+    return Sought.by(question.query, texts, places.names.values(), among=among)
 
 
 def _with_claims(

@@ -28,7 +28,7 @@ django.setup()
 
 # Django has to be set up before its models can be imported.
 from _bare_copies import memories_in
-from _population import Ground, Texts, fill, question, sentence
+from _population import WHO, Ground, Texts, fill, question, sentence
 from django.db import connection, connections, transaction
 from django.utils import timezone
 
@@ -44,6 +44,8 @@ from memories.retrieval.search_scopes import scopes_of
 
 SIZES = (5_000, 50_000, 500_000)
 CLIENTS, WRITERS, WRITES = 4, 10, 20
+# What stands of each of the persons of whom the texts speak.
+CLAIMED = ("lives_in", "works_at", "favourite_colour", "pets", "budget", "birthday")
 FILTERS: dict[str, dict[str, Any]] = {
     "none": {},
     "type": {"type": ["semantic"]},
@@ -93,28 +95,38 @@ def write_on(url: str, grounds: list[Ground], stop: threading.Event, times: list
 
 
 def in_batches(url: str, ground: Ground) -> None:
-    """Texts a second in batches over HTTP: embedded later beside a bare COPY, and at once beside the embedder alone."""
-    rng, alone, beside = random.Random(4), list[float](), f"{ground.principal.project}:batches"
-    took: dict[str, list[float]] = {"later": [], "now": []}
+    """Texts a second in batches over HTTP: embedded later beside a bare COPY, also where claims stand; and at once."""
+    rng, alone, project = random.Random(4), list[float](), ground.principal.project
+    took: dict[str, list[float]] = {"later": [], "claimed": [], "now": []}
     with httpx2.Client(base_url=url, timeout=600, trust_env=False) as client:
-        for when, size in [("later", 1_000)] * 5 + [("now", 200)] * 3:
-            texts = [sentence(rng) for _ in range(size)]
-            body = {"fragments": [{"namespace": beside, "content": text} for text in texts], "embed": when}
-            start = time.perf_counter()
+
+        def store(fragments: list[dict[str, Any]], when: str) -> float:
+            """Texts a second."""
+            body, start = {"fragments": fragments, "embed": when}, time.perf_counter()
             answer = client.post(
                 "/api/v1/fragments/batch", json=body, headers={"Authorization": f"Bearer {ground.key}"}
             )
-            took[when].append(size / (time.perf_counter() - start))
+            took = len(fragments) / (time.perf_counter() - start)
             answer.raise_for_status()
-            if when == "now":
+            return took
+
+        claims = ({"subject": who, "predicate": what, "value": sentence(rng)} for who in WHO for what in CLAIMED)
+        store([{"namespace": f"{project}:claimed", "content": str(one), "claim": one} for one in claims], "later")
+        for kind, size in [("later", 1_000)] * 5 + [("claimed", 1_000)] * 3 + [("now", 200)] * 3:
+            texts = [sentence(rng) for _ in range(size)]
+            beside = f"{project}:{'claimed' if kind == 'claimed' else 'batches'}"
+            when = "now" if kind == "now" else "later"
+            took[kind].append(store([{"namespace": beside, "content": text} for text in texts], when))
+            if kind == "now":
                 start = time.perf_counter()
                 embed([f"{text} " for text in texts], model=active_model())
                 alone.append(size / (time.perf_counter() - start))
     bare = memories_in(ground.principal.project_id, size=1_000)
-    later, now, only = (statistics.median(rates) for rates in (took["later"], took["now"], alone))
+    later, claimed, now, only = map(statistics.median, (*took.values(), alone))
     print(
         f"  stored in batches: {later:,.0f} fragments/s without embedding, 1/{bare / later:.1f} of a bare COPY"
-        f" ({bare:,.0f}), {now:,.0f} with it, {now / only:.0%} of the embedder alone ({only:,.0f})"
+        f" ({bare:,.0f}), {claimed:,.0f} where {len(WHO) * len(CLAIMED)} claims stand, {now:,.0f} with it,"
+        f" {now / only:.0%} of the embedder alone ({only:,.0f})"
     )
 
 

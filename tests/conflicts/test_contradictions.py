@@ -9,6 +9,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from rest_framework.test import APIClient
 
+from conflicts.free_text import statements
 from conflicts.free_text.contradictions import Standing, find_contradiction, read
 from memories.models import Project
 from script.benches._arenas import issue_cast
@@ -118,6 +119,25 @@ def test_unregistered_predicates_are_found_by_their_own_words(send: Send) -> Non
         send, "agent", "The user's parking spot is C7.", "Parking spot of the user: A11", "The parking is full."
     )
     assert told == ["quarantined", "quarantined", "active"]
+
+
+@pytest.mark.parametrize("at_hand", [0, statements.AT_HAND])
+def test_among_many_texts_the_same_wait_whether_claims_are_held_against_them_or_looked_up(
+    send: Send, at_hand: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(statements, "AT_HAND", at_hand)
+    rule = {"namespace": MAIN, "name": "gate_code", "aliases": ["entry code"]}
+    assert send("admin", "POST", "/api/v1/predicates", rule)[0] == 201
+    claims(send, "user", "user", "budget", "$750")
+    claims(send, "user", "user", "parking_spot", "B2")
+    claims(send, "user", "Melanie", "gate_code", "4711")
+    contrary = [
+        "I, the user, have a budget of $13.",
+        "Parking spot of the user: A11",
+        "Melanie's entry code is 1234.",
+    ]
+    ordinary = [f"The museum opens at {hour}, and the garden has {hour} oaks." for hour in range(statements.FEW_TEXTS)]
+    assert writes(send, "agent", *contrary, *ordinary) == ["quarantined"] * 3 + ["active"] * len(ordinary)
 
 
 def test_ordinary_text_costs_two_statements_more(send: Send) -> None:
