@@ -49,18 +49,24 @@ def start(
 ) -> Operation:
     """Return a queued operation."""
     with access.enter(principal, why=f"start {kind}"):
-        return Operation.objects.create(
-            project_id=principal.project_id,
-            kind=kind,
-            namespace=namespace,
-            options=options,
-            dry_run=dry_run,
-            owner_id=principal.owner_id,
-            key_id=principal.key_id,
-            user_id=principal.user_id,
-            ceiling=principal.ceiling,
-            created_at=now,
-        )
+        return _made(principal, kind=kind, namespace=namespace, options=options, dry_run=dry_run, created_at=now)
+
+
+def record(principal: Principal, *, kind: str, report: dict[str, Any], now: datetime.datetime) -> Operation:
+    """Return an operation that was done at once, in the open transaction: it tells who did it, and when."""
+    done = {"state": OperationState.SUCCEEDED, "started_at": now, "finished_at": now}
+    return _made(principal, kind=kind, report=report, created_at=now, **done)
+
+
+def _made(principal: Principal, **values: Any) -> Operation:
+    return Operation.objects.create(
+        project_id=principal.project_id,
+        owner_id=principal.owner_id,
+        key_id=principal.key_id,
+        user_id=principal.user_id,
+        ceiling=principal.ceiling,
+        **values,
+    )
 
 
 def starter(principal: Principal, operation: Operation) -> Principal:

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Self
 
 from django.conf import settings
+from django.utils import timezone
 
-from memories import access
+from memories import access, operations
 from memories.access import Principal
 from memories.errors import NovaError
 from memories.models import Operation, Project
@@ -122,7 +123,7 @@ def _value(name: str, text: str) -> float | int | bool:
 
 
 def set_thresholds(principal: Principal, own: Mapping[str, Any]) -> None:
-    """Let a project have its own, rates among them; what is left out is the installation's.
+    """Let a project have its own, rates among them; what is left out is the installation's. Noted as an operation.
 
     Raise NotPermitted, BadThreshold.
     """
@@ -130,7 +131,13 @@ def set_thresholds(principal: Principal, own: Mapping[str, Any]) -> None:
     wanted = parse_thresholds(own)
     thresholds, rates = ({name: wanted[name] for name in names if name in wanted} for names in (THRESHOLDS, RATES))
     with access.enter(principal, why="set thresholds"):
-        Project.objects.filter(id=principal.project_id).update(thresholds=thresholds, rates=rates)
+        projects = Project.objects.filter(id=principal.project_id)
+        former = projects.select_for_update().values("thresholds", "rates").get()
+        if former == {"thresholds": thresholds, "rates": rates}:
+            return
+        projects.update(thresholds=thresholds, rates=rates)
+        report = {"before": {**former["thresholds"], **former["rates"]}, "after": wanted}
+        operations.record(principal, kind="set_thresholds", report=report, now=timezone.now())
 
 
 def compaction_days(operation: Operation) -> dict[str, int]:

@@ -2,13 +2,15 @@
 
 import math
 from contextlib import nullcontext
+from dataclasses import replace
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 from django.utils import timezone
 
 from memories import access, jobs, upkeep, usage_counters
-from memories.models import Access, Fragment, Link, Project
+from memories.models import Access, Fragment, Link, Operation, Project
+from memories.models.history import events_of
 from memories.models.scoring import IMPORTANCE_SQL, RATES, WEIGHT_SQL, Rates, relevance_sql
 from memories.models.sql import fetch
 from memories.retrieval import Filters, Question, find
@@ -268,6 +270,20 @@ def test_a_project_returns_to_the_rates_of_the_installation(charlie, twins, serv
     assert [told["relevance_score"], told["effective_weight"]] == near([FADED[0], WEIGHTS[0]])
     assert own_thresholds(charlie.principal.project_id) == {"cold_below": 0.2}
     assert Project.objects.get(id=charlie.principal.project_id).rates == {}
+
+
+def test_who_set_which_numbers_is_kept(charlie, service_of):
+    principal = replace(service_of(charlie), owner_id=charlie.principal.owner_id)
+    for own in ({"cold_below": "0.2"}, {"cold_below": "0.2"}, {"decay_per_day": "0.1"}):
+        set_thresholds(principal, own)
+    listed = charlie.client.get("/api/v1/operations").json()["results"]
+    assert [(row["kind"], row["state"], row["report"]) for row in listed] == [
+        ("set_thresholds", "succeeded", {"before": {"cold_below": 0.2}, "after": {"decay_per_day": 0.1}}),
+        ("set_thresholds", "succeeded", {"before": {}, "after": {"cold_below": 0.2}}),
+    ]
+    with access.enter(principal, why="test"):
+        events = events_of(Operation).objects.filter(project=principal.project_id, kind="set_thresholds")
+        assert [event.owner_id for event in events] == [charlie.principal.owner_id] * 2
 
 
 @pytest.mark.parametrize(("planned", "applied", "archived"), [(0.2, 0.05, 0), (0.2, 0.3, 1), (0.05, 0.2, 0)])
