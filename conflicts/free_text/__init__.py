@@ -3,7 +3,14 @@
 from conflicts.free_text.contradictions import agrees
 from conflicts.free_text.doubts import Vector
 from conflicts.free_text.precedence import ClaimsAtHand, Sought, Told, Upheld
-from conflicts.free_text.statements import Shadow, contradicting, read_statements, standing_of, words_of
+from conflicts.free_text.statements import (
+    Shadow,
+    contradicting,
+    read_statements,
+    speaking_of_claims,
+    standing_of,
+    words_of,
+)
 
 __all__ = [
     "agrees",
@@ -11,6 +18,7 @@ __all__ = [
     "contradicting",
     "Shadow",
     "read_statements",
+    "speaking_of_claims",
     "standing_of",
     "Sought",
     "Told",

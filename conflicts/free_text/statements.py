@@ -7,8 +7,7 @@ it contradicts them is for `contradictions` to say.
 import datetime
 import re
 import uuid
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from django.db.models import Q
@@ -58,16 +57,35 @@ class Shadow:
 
 
 @dataclass(frozen=True, slots=True)
-class KeysAtHand:
-    """The keys that are claimed in a namespace, by subject and predicate, and these predicates."""
+class ClaimedKeys:
+    """The keys that are claimed in a namespace, by subject and predicate, so that texts are held against them."""
 
+    names: Naming
     by_pair: dict[Pair, set[bytes]] = field(default_factory=dict)
     predicates: set[str] = field(default_factory=set)
 
-    def add(self, pair: Pair, key: bytes) -> None:
+    def add(self, subject: str, predicate: str, key: bytes) -> None:
         """Take a key in."""
+        pair = self.names.pair(subject, predicate)
         self.by_pair.setdefault(pair, set()).add(key)
         self.predicates.add(pair[1])
+
+    def spoken_of(self, passages: Sequence[Passage]) -> set[bytes]:
+        """Return those of which a text speaks."""
+        mentions = mentions_of(passages, self.names, wanted=self.predicates)
+        return {key for pair in mentions.pairs for key in self.by_pair.get(pair, ())}
+
+
+def claimed_keys(project_id: uuid.UUID, namings: Mapping[uuid.UUID, Naming]) -> Mapping[uuid.UUID, ClaimedKeys] | None:
+    """Return the keys that are claimed in these namespaces; None where there are too many claims to read at once."""
+    rows = Claim.objects.within(project_id).filter(namespace__in=namings, status__in=STANDING, session_id="")
+    claims = rows.values_list("namespace_id", "subject", "predicate", "key_digest")[: AT_HAND + 1]
+    if len(claims) > AT_HAND:
+        return None
+    found = {place: ClaimedKeys(names) for place, names in namings.items()}
+    for place, subject, predicate, key in claims:
+        found[place].add(subject, predicate, bytes(key))
+    return found
 
 
 def read_statements(
@@ -114,6 +132,15 @@ def contradicting(fragments: Sequence[Fragment], *, now: datetime.datetime) -> s
     return {f.id for f, shadow in against if any(not statement.retracts for statement in shadow.statements)}
 
 
+def speaking_of_claims(project_id: uuid.UUID, namespace_id: uuid.UUID) -> Callable[[str], bool]:
+    """Return what tells whether a text speaks of anything that is claimed in a namespace now, or may."""
+    keys = claimed_keys(project_id, naming(project_id, [namespace_id]))
+    if keys is None:
+        return lambda _: True
+    here = keys[namespace_id]
+    return lambda text: bool(here.predicates) and bool(here.spoken_of(read(text)))
+
+
 def words_of(claims: Sequence[Claim]) -> str:
     """Return a regular expression that finds the texts that may speak of the keys of these claims; empty for none."""
     names = naming(claims[0].project_id, {claim.namespace_id for claim in claims}) if claims else {}
@@ -128,33 +155,17 @@ def _keys_of(
     claimed: set[uuid.UUID],
 ) -> list[set[bytes]]:
     """Return the digests of the keys of which each text speaks: of many texts only those that are claimed at all."""
-    at_hand = _keys_at_hand(fragments[0].project_id, namings, claimed) if len(fragments) > FEW_TEXTS else None
-    found: list[set[bytes]] = []
-    for passages, place in zip(statements, (fragment.namespace_id for fragment in fragments), strict=True):
-        names = namings[place]
+    at_hand = None
+    if claimed and len(fragments) > FEW_TEXTS:
+        at_hand = claimed_keys(fragments[0].project_id, {place: namings[place] for place in claimed})
+
+    def keys(passages: Sequence[Passage], place: uuid.UUID) -> set[bytes]:
         if not passages:
-            found.append(set())
-        elif at_hand is None:
-            found.append(mentions_of(passages, names).digests(salt=names.salt))
-        else:
-            keys = at_hand[place]
-            mentions = mentions_of(passages, names, wanted=keys.predicates)
-            found.append({key for pair in mentions.pairs for key in keys.by_pair.get(pair, ())})
-    return found
+            return set()
+        names = namings[place]
+        return at_hand[place].spoken_of(passages) if at_hand else mentions_of(passages, names).digests(salt=names.salt)
 
-
-def _keys_at_hand(
-    project_id: uuid.UUID, namings: Mapping[uuid.UUID, Naming], claimed: set[uuid.UUID]
-) -> Mapping[uuid.UUID, KeysAtHand] | None:
-    """Return the keys that are claimed, by namespace; None where there are too many claims."""
-    rows = Claim.objects.within(project_id).filter(namespace__in=claimed, status__in=STANDING, session_id="")
-    claims = rows.values_list("namespace_id", "subject", "predicate", "key_digest")[: AT_HAND + 1] if claimed else ()
-    if len(claims) > AT_HAND:
-        return None
-    found = defaultdict[uuid.UUID, KeysAtHand](KeysAtHand)
-    for place, subject, predicate, key in claims:
-        found[place].add(namings[place].pair(subject, predicate), bytes(key))
-    return found
+    return [keys(passages, f.namespace_id) for passages, f in zip(statements, fragments, strict=True)]
 
 
 def _standing(

@@ -14,6 +14,7 @@ from memories.extraction.stated_claims import (
     certain_claims,
     is_of_the_user,
     read_text,
+    restated,
     restated_claims,
 )
 
@@ -37,6 +38,7 @@ __all__ = [
     "is_of_the_user",
     "read_text",
     "repeats",
+    "restated",
     "restated_claims",
     "certain_claims",
     "without_echoes",

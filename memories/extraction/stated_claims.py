@@ -118,7 +118,12 @@ def certain_claims(content: str, extra: Mapping[str, Any]) -> Sequence[Statement
 
 def restated_claims(fragment: Fragment) -> Reading:
     """What a stored text states; see `read_text`. In material nobody can say any more whose word a part of it is."""
-    extracted = [statement for statement in extract(fragment.content) if statement.predicate not in PASSING]
-    if fragment.extra.get(MATERIAL):
+    return restated(fragment.content, fragment.extra)
+
+
+def restated(content: str, extra: Mapping[str, Any]) -> Reading:
+    """`restated_claims` of a text and what stands beside it."""
+    extracted = [statement for statement in extract(content) if statement.predicate not in PASSING]
+    if extra.get(MATERIAL):
         extracted = [replace(statement, first_person=False) for statement in extracted]
-    return read_text(fragment.content, fragment.extra, read_before=extracted)
+    return read_text(content, extra, read_before=extracted)

@@ -5,6 +5,7 @@ import datetime
 import pytest
 from django.utils import timezone
 
+from conflicts.free_text import statements
 from conflicts.models import PendingConflict
 from conflicts.public import ClaimDraft
 from memories import access
@@ -168,8 +169,12 @@ def test_what_was_written_before_a_standing_claim_does_not_replace_it(run, remem
     assert now_of(new).status == "active"
 
 
-def test_a_text_from_before_a_stronger_claim_waits_for_a_person(run, remember, now_of, alice, bob):
+@pytest.mark.parametrize("at_hand", [0, statements.AT_HAND], ids=["more claims than are read at once", "few claims"])
+def test_a_text_from_before_a_stronger_claim_waits_for_a_person(
+    run, remember, now_of, alice, bob, at_hand, monkeypatch
+):
     """It claims nothing itself, and an earlier run found nothing to hold it against."""
+    monkeypatch.setattr(statements, "AT_HAND", at_hand)
     text = remember("In all, the user can only spend $13.", by=bob.principal)
     agrees = remember("The user can spend $750 at most.", by=bob.principal)
     run()

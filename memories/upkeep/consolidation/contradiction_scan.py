@@ -4,30 +4,32 @@ Heard are those that are read to claim something, and those that a stronger clai
 """
 
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import partial
+from operator import itemgetter
 from typing import Any
 
 from django.db import connection
 from django.db.models import Q
 
 from conflicts.enums import PRECEDENT_REJECTED, REJECTED
-from conflicts.free_text import contradicting, words_of
+from conflicts.free_text import contradicting, speaking_of_claims, words_of
 from conflicts.public import ClaimDraft, Newcomer
 from conflicts.reevaluation import Fate, Reassessment, preview_reevaluation, reevaluate
 from conflicts.rulings import protection
 from memories import access
-from memories.extraction import restated_claims
+from memories.extraction import restated, restated_claims
 from memories.models import Claim, Fragment
 from memories.models.enums import Compression, SourceType, Status
-from memories.models.fragment import PROCEDURE
+from memories.models.fragment import PROCEDURE, wording_of
 from memories.upkeep.consolidation.plan_state import MOST_HEARD, Outlook
 from memories.upkeep.consolidation.steps import Phase, StepDraft
 from memories.upkeep.protections import DOCUMENTED
 
 BATCH = 1_000
+Text = tuple[uuid.UUID, str, dict[str, Any]]  # a fragment's id, its text and what stands beside it
 MOST_CLAIMS = 1_000  # whose words older texts are looked through for
 UNREAD = ("entities", "topics")
 # Opponents that upkeep put away still count: a belief that faded was not refuted.
@@ -117,12 +119,24 @@ def _texts(outlook: Outlook) -> list[Newcomer]:
     changed = Q(change__gte=outlook.examined_to)
     if words := _new_words(outlook):
         changed |= Q(content__iregex=words) | Q(extra__has_any_keys=PROCEDURE)
-    for batch in _unclaimed(outlook, changed):
-        with access.enter(outlook.principal, why="plan"):
-            contrary = contradicting(batch, now=outlook.now)
-        newcomers = partial(_newcomer, contrary=contrary)
-        found += [one for one in outlook.aside.each(batch, newcomers, name=lambda fragment: fragment.id) if one]
+    with access.enter(outlook.principal, why="plan"):
+        speaks = speaking_of_claims(outlook.project_id, outlook.namespace.id)
+    for texts in _unclaimed(outlook, changed):
+        telling = outlook.aside.each(texts, partial(_telling, speaks=speaks), name=itemgetter(0))
+        if ids := [which for which in telling if which]:
+            with access.enter(outlook.principal, why="plan"):
+                rows = Fragment.objects.within(outlook.project_id).filter(id__in=ids).defer(*UNREAD).order_by("id")
+                batch = list(rows)
+                contrary = contradicting(batch, now=outlook.now)
+            newcomers = partial(_newcomer, contrary=contrary)
+            found += [one for one in outlook.aside.each(batch, newcomers, name=lambda fragment: fragment.id) if one]
     return found
+
+
+def _telling(text: Text, *, speaks: Callable[[str], bool]) -> uuid.UUID | None:
+    """Return its id where it claims something, or speaks of what is claimed; most texts do neither."""
+    which, content, extra = text
+    return which if restated(content, extra).claims or speaks(wording_of(content, extra)) else None
 
 
 def _newcomer(fragment: Fragment, *, contrary: set[uuid.UUID]) -> Newcomer | None:
@@ -137,8 +151,8 @@ def _new_words(outlook: Outlook) -> str:
         return words_of(list(rows.filter(fragment__change__gte=outlook.examined_to)[:MOST_CLAIMS]))
 
 
-def _unclaimed(outlook: Outlook, changed: Q) -> Iterator[list[Fragment]]:
-    after = None
+def _unclaimed(outlook: Outlook, changed: Q) -> Iterator[list[Text]]:
+    after: uuid.UUID | None = None
     while True:
         with access.enter(outlook.principal, why="plan"):
             rows = Fragment.objects.within(outlook.project_id).filter(
@@ -148,11 +162,12 @@ def _unclaimed(outlook: Outlook, changed: Q) -> Iterator[list[Fragment]]:
                 compression=Compression.FULL,
                 claim__isnull=True,
             )
-            rows = rows.exclude(source_type=SourceType.DIGEST).defer(*UNREAD).order_by("id")
-            batch = list((rows.filter(id__gt=after) if after else rows)[:BATCH])
+            rows = rows.exclude(source_type=SourceType.DIGEST).order_by("id")
+            rows = rows.filter(id__gt=after) if after else rows
+            batch = list(rows.values_list("id", "content", "extra")[:BATCH])
         if not batch:
             return
-        after = batch[-1].id
+        after = batch[-1][0]
         yield batch
 
 
