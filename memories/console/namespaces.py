@@ -77,7 +77,7 @@ def _page(request: Any, refusal: Refusal | None = None) -> HttpResponse:
     roots = tree(request.principal)
     context = {
         "roots": roots,
-        "names": sorted(_names(roots)),
+        "places": sorted(_places(roots)),
         "may_act": Verb.ADMIN in request.principal.verbs,
         "refusal": refusal,
         "kept": request.POST,
@@ -94,8 +94,10 @@ def names(principal: Principal) -> list[str]:
         return [row.name for row in access.all_readable(principal)]
 
 
-def _names(branches: list[Branch]) -> list[str]:
-    return [name for branch in branches for name in (branch.row.name, *_names(branch.forks))]
+def _places(branches: list[Branch]) -> list[tuple[str, int]]:
+    """Return the names of all namespaces, with how many memories each holds, its users' among them."""
+    own = [(branch.row.name, branch.memories) for branch in branches]
+    return [*own, *(place for branch in branches for place in _places(branch.forks))]
 
 
 def _start(request: Any, **options: Any) -> Operation | None:
@@ -199,7 +201,7 @@ def merge(request: Any, name: str) -> HttpResponse:
     source = place_of(principal, name)
     params = request.POST if request.method == "POST" else request.GET
     wanted, preview = params.get("target", ""), params.get("preview", "")
-    targets = [row for row in _names(tree(principal)) if row != source.name]
+    targets = [name for name, _ in _places(tree(principal)) if name != source.name]
     if wanted and wanted not in targets:
         raise Http404
     target = place_of(principal, wanted) if wanted else None

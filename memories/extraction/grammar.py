@@ -124,7 +124,7 @@ ASKS_LAST = re.compile(
     r"(?! (?:if|about)\b)",
     FLAGS,
 )
-LATER = re.compile(rf"\b{either(entries(__file__, 'later'))}\b", FLAGS)
+LATER = re.compile(r"\b" + either(entries(__file__, "later")) + r"\b", FLAGS)
 TIMELESS = listed(
     "birthday deadline anniversary due_date wedding_date start_date departure_date has_done plans_to wants goal"
 )

@@ -25,6 +25,11 @@ AXE = (Path(__file__).parent / "axe.min.js").read_text()
 SERIOUS = ("serious", "critical")
 
 
+# The keys of fields that stand elsewhere than in their field.
+STRAY_BADGES = """[...document.querySelectorAll("input[data-badged] + kbd")].filter((kbd) => {
+  const [own, field] = [kbd, kbd.previousElementSibling].map((element) => element.getBoundingClientRect());
+  return kbd.checkVisibility() && (own.top < field.top || own.bottom > field.bottom || own.right > field.right);
+}).map((kbd) => kbd.previousElementSibling.id)"""
 LOOKS = [(width, height, scheme) for width, height in ((1440, 900), (360, 740)) for scheme in ("light", "dark")]
 
 
@@ -43,6 +48,7 @@ def assert_fine(page):
         serious = [(v["id"], [n["target"] for n in v["nodes"]]) for v in found if v["impact"] in SERIOUS]
         assert (width, scheme, serious) == (width, scheme, [])
         assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert page.evaluate(STRAY_BADGES) == []
         if shelf := os.environ.get("SCREENSHOTS"):
             name = re.sub("[^a-z]+", "-", page.url.partition("//")[2].partition("/")[2])[:60].strip("-") or "dashboard"
             page.screenshot(path=Path(shelf) / f"{name}-{width}-{scheme}.png", full_page=True)

@@ -228,6 +228,8 @@ def test_viewers_and_strangers_change_nothing(vera, carl, store, principal, acti
 
 def test_namespaces_are_deleted_by_their_name_only(adam, store, count):
     store("acme:main", "The heron nests behind the mill.")
+    (held,) = re.findall(r'<option value="acme:main"[^>]*>(.*?)</option>', adam.get("/namespaces/").text)
+    assert held == "acme:main · 1 memory"
     assert post(adam, "/namespaces/delete/", name="acme:main", confirm="main").status_code == 409
     assert post(adam, "/namespaces/fork/", source="acme:main", target="NO NO").status_code == 409
     assert count(Operation) == 0

@@ -26,7 +26,8 @@ def fields(page):
         found[name] = html.unescape(text)
     for name, options in re.findall(r'<select [^>]*?name="(\w+)"[^>]*>(.*?)</select>', main, re.DOTALL):
         told = re.findall(r"<option([^>]*)>(.*?)</option>", options, re.DOTALL)
-        chosen = [html.unescape(text).strip() for marks, text in told if "selected" in marks]
+        values = [(marks, re.search(r' value="([^"]*)"', marks), text.strip()) for marks, text in told]
+        chosen = [html.unescape(value[1] if value else text) for marks, value, text in values if "selected" in marks]
         found[name] = chosen[0] if chosen else ""
     return found
 
