@@ -2,7 +2,7 @@
 
 from conflicts.free_text.contradictions import agrees
 from conflicts.free_text.doubts import Vector
-from conflicts.free_text.precedence import ClaimsAtHand, Sought, Told, Upheld
+from conflicts.free_text.precedence import ClaimsAtHand, Told, Upheld, keys_sought
 from conflicts.free_text.statements import (
     Shadow,
     contradicting,
@@ -16,11 +16,11 @@ __all__ = [
     "agrees",
     "ClaimsAtHand",
     "contradicting",
+    "keys_sought",
     "Shadow",
     "read_statements",
     "speaking_of_claims",
     "standing_of",
-    "Sought",
     "Told",
     "Upheld",
     "Vector",

@@ -29,10 +29,6 @@ class Mentions:
     subjects: Collection[str] = ()
     predicates: Collection[str] = ()
 
-    def hold(self, pair: Pair) -> bool:
-        """Return whether they speak of the key that a subject and a predicate make."""
-        return pair in self.pairs or (pair[0] in self.subjects and pair[1] in self.predicates)
-
     def digests(self, *, salt: bytes) -> set[bytes]:
         """Return the digests of all those keys."""
         told = islice(product(sorted(self.predicates), self.subjects), MOST)

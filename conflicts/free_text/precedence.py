@@ -21,7 +21,7 @@ from conflicts.free_text.contradictions import (
 )
 from conflicts.free_text.cues import PEOPLE
 from conflicts.free_text.doubts import ALIKE, Nearness, Vector, is_in_doubt
-from conflicts.free_text.mentions import Mentions, mentions_of
+from conflicts.free_text.mentions import mentions_of
 from conflicts.free_text.passages import Passage, stems_of
 from conflicts.keys import USERS, Naming, subject_key
 
@@ -47,33 +47,20 @@ class Upheld:
     vector: Vector | None = field(default=None, compare=False)  # of its fragment, where it has one
 
 
-@dataclass(frozen=True, slots=True)
-class Sought:
-    """The claims that a question names, or that texts tell of the user or of what it names."""
+def keys_sought(
+    question: str, texts: Iterable[str], names: Collection[Naming], *, among: Collection[Upheld] | None = None
+) -> set[bytes]:
+    """Return the digests of the keys that a question names, or that texts tell of the user or of what it names.
 
-    mentions: Sequence[tuple[Mentions, Naming]]
-
-    @classmethod
-    def by(
-        cls, question: str, texts: Iterable[str], names: Iterable[Naming], *, among: Collection[Upheld] | None = None
-    ) -> "Sought":
-        """Return what is sought under each of the names; `among` are all claims there are, where they are few."""
-        of_question = read(question)
-        of_texts = [passage for text in texts for passage in read(text[:LONGEST])]
-
-        def mentions(each: Naming) -> Mentions:
-            wanted = None if among is None else {each.canonical(claim.predicate) for claim in among}
-            return mentions_of(of_question, each, telling=of_texts, wanted=wanted)
-
-        return cls([(mentions(each), each) for each in names])
-
-    def digests(self) -> set[bytes]:
-        """Return the digests of all keys that such a claim can have: hundreds, of which few are claimed."""
-        return {key for mentions, names in self.mentions for key in mentions.digests(salt=names.salt)}
-
-    def holds(self, claim: Upheld) -> bool:
-        """Return whether a claim is one of them."""
-        return any(mentions.hold(names.pair(claim.subject, claim.predicate)) for mentions, names in self.mentions)
+    `among`: all claims that there are, where they are few; other keys than theirs are then left out.
+    """
+    wanted = None if among is None else {each.canonical(claim.predicate) for claim in among for each in names}
+    of_question = read(question)
+    of_texts = [passage for text in texts for passage in read(text[:LONGEST])]
+    found: set[bytes] = set()
+    for each in names:
+        found |= mentions_of(of_question, each, telling=of_texts, wanted=wanted).digests(salt=each.salt)
+    return found
 
 
 @dataclass

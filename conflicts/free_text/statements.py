@@ -25,7 +25,7 @@ from conflicts.free_text.contradictions import (
     read,
 )
 from conflicts.free_text.cues import CUES
-from conflicts.free_text.mentions import Pair, mentions_of
+from conflicts.free_text.mentions import mentions_of
 from conflicts.free_text.passages import Passage, stems_of
 from conflicts.keys import Naming, naming
 from conflicts.models import Ruling
@@ -58,33 +58,27 @@ class Shadow:
 
 @dataclass(frozen=True, slots=True)
 class ClaimedKeys:
-    """The keys that are claimed in a namespace, by subject and predicate, so that texts are held against them."""
+    """The keys that are claimed in a namespace, and their predicates, so that texts are held against them."""
 
     names: Naming
-    by_pair: dict[Pair, set[bytes]] = field(default_factory=dict)
+    keys: set[bytes] = field(default_factory=set)
     predicates: set[str] = field(default_factory=set)
-
-    def add(self, subject: str, predicate: str, key: bytes) -> None:
-        """Take a key in."""
-        pair = self.names.pair(subject, predicate)
-        self.by_pair.setdefault(pair, set()).add(key)
-        self.predicates.add(pair[1])
 
     def spoken_of(self, passages: Sequence[Passage]) -> set[bytes]:
         """Return those of which a text speaks."""
-        mentions = mentions_of(passages, self.names, wanted=self.predicates)
-        return {key for pair in mentions.pairs for key in self.by_pair.get(pair, ())}
+        return self.keys & mentions_of(passages, self.names, wanted=self.predicates).digests(salt=self.names.salt)
 
 
 def claimed_keys(project_id: uuid.UUID, namings: Mapping[uuid.UUID, Naming]) -> Mapping[uuid.UUID, ClaimedKeys] | None:
     """Return the keys that are claimed in these namespaces; None where there are too many claims to read at once."""
     rows = Claim.objects.within(project_id).filter(namespace__in=namings, status__in=STANDING, session_id="")
-    claims = rows.values_list("namespace_id", "subject", "predicate", "key_digest")[: AT_HAND + 1]
+    claims = rows.values_list("namespace_id", "predicate", "key_digest")[: AT_HAND + 1]
     if len(claims) > AT_HAND:
         return None
     found = {place: ClaimedKeys(names) for place, names in namings.items()}
-    for place, subject, predicate, key in claims:
-        found[place].add(subject, predicate, bytes(key))
+    for place, predicate, key in claims:
+        found[place].keys.add(bytes(key))
+        found[place].predicates.add(namings[place].canonical(predicate))
     return found
 
 
@@ -138,7 +132,7 @@ def speaking_of_claims(project_id: uuid.UUID, namespace_id: uuid.UUID) -> Callab
     if keys is None:
         return lambda _: True
     here = keys[namespace_id]
-    return lambda text: bool(here.predicates) and bool(here.spoken_of(read(text)))
+    return lambda text: bool(here.keys) and bool(here.spoken_of(read(text)))  # where nothing is claimed, none is read
 
 
 def words_of(claims: Sequence[Claim]) -> str:
@@ -155,9 +149,9 @@ def _keys_of(
     claimed: set[uuid.UUID],
 ) -> list[set[bytes]]:
     """Return the digests of the keys of which each text speaks: of many texts only those that are claimed at all."""
-    at_hand = None
-    if claimed and len(fragments) > FEW_TEXTS:
-        at_hand = claimed_keys(fragments[0].project_id, {place: namings[place] for place in claimed})
+    places = {f.namespace_id: namings[f.namespace_id] for f in fragments if f.namespace_id in claimed}
+    many = bool(places) and len(fragments) > FEW_TEXTS
+    at_hand = claimed_keys(fragments[0].project_id, places) if many else None
 
     def keys(passages: Sequence[Passage], place: uuid.UUID) -> set[bytes]:
         if not passages:

@@ -14,6 +14,8 @@ from conflicts.keys.values import canonical_value
 from conflicts.models import Predicate
 from memories.models import Project
 
+MOST_REMEMBERED = 20_000  # predicates, about 3 MB
+
 
 @dataclass(frozen=True, slots=True)
 class Key:
@@ -33,8 +35,10 @@ class Naming:
     _canonical: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def canonical(self, predicate: str) -> str:
-        """Return the form in which a predicate is part of a key; worked out once, for texts name the same ones."""
+        """Return the form in which a predicate is part of a key; remembered, for texts name the same ones."""
         if predicate not in self._canonical:
+            if len(self._canonical) >= MOST_REMEMBERED:  # a namespace's texts name far more than come again
+                self._canonical.clear()
             self._canonical[predicate] = canonical_key(self.rule(predicate).name)
         return self._canonical[predicate]
 
@@ -54,13 +58,9 @@ class Naming:
         """Return the digest of a predicate: all its spellings have one."""
         return digest_of(self.canonical(predicate), salt=self.salt)
 
-    def pair(self, subject: str, predicate: str) -> tuple[str, str]:
-        """Return subject and predicate in the form in which they make a key."""
-        return subject_key(subject), self.canonical(predicate)
-
     def key(self, subject: str, predicate: str) -> Key:
         """Return the digests of a claim's key."""
-        whole = digest_of(*self.pair(subject, predicate), salt=self.salt)
+        whole = digest_of(subject_key(subject), self.canonical(predicate), salt=self.salt)
         return Key(self.subject(subject), self.predicate(predicate), whole)
 
     def value(self, predicate: str, value: str) -> bytes:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from django.db.models import Q
 
-from conflicts.free_text import Sought, Upheld, Vector
+from conflicts.free_text import Upheld, Vector
 from conflicts.rulings import claim_ruled, text_ruled
 from memories.models import Claim, Fragment
 from memories.models.enums import INSTRUCTION, SourceClass
@@ -235,13 +235,14 @@ class Found:
         return sorted(near, key=lambda one: (-(one.cosine or 0.0), one.id))[:most]
 
     @property
-    def claims(self) -> list[Upheld]:
-        """The claims that stand there, where these are few."""
-        return [claim for candidate in self.candidates if candidate.is_held for claim in candidate.claims]
+    def claims(self) -> list[Upheld] | None:
+        """All claims that stand there; None where these are many."""
+        held = (claim for candidate in self.candidates if candidate.is_held for claim in candidate.claims)
+        return list(held) if self.has_all_claims else None
 
-    def claiming(self, sought: Sought) -> list[Candidate]:
-        """Return those with a claim that is sought."""
-        return [one for one in self.candidates if one.is_held and any(map(sought.holds, one.claims))]
+    def claiming(self, keys: Collection[bytes]) -> list[Candidate]:
+        """Return those with a claim under one of these keys."""
+        return [candidate for candidate in self.candidates if candidate.is_held and set(candidate.keys) & set(keys)]
 
 
 def find_candidates(

@@ -4,7 +4,7 @@ import datetime
 import time
 import uuid
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -13,7 +13,7 @@ from typing import Any
 from django.conf import settings
 from prometheus_client import Histogram
 
-from conflicts.free_text import ClaimsAtHand, Sought, Upheld
+from conflicts.free_text import ClaimsAtHand, keys_sought
 from memories import access, usage_counters
 from memories.access import Principal
 from memories.models import EmbeddingModel, vector_text
@@ -258,9 +258,10 @@ def _candidates(
         found += _not_yet(found, beside, trail)
     if not places.names:
         return found, None
-    sought = _sought(question, places, found, trail, among=drawn.claims if drawn.has_all_claims else None)
-    held = drawn.claiming(sought) if drawn.has_all_claims else load_claims(claiming, sought.digests(), wanted)
-    return _with_claims(question, places, found, held, trail)
+    texts = [one.wording for one in found if trail.paths[one.id].is_near(READ)]
+    keys = keys_sought(question.query, texts, places.names.values(), among=drawn.claims)
+    sought = drawn.claiming(keys) if drawn.has_all_claims else load_claims(claiming, keys, wanted)
+    return _with_claims(question, places, found, sought, trail)
 
 
 def _wanted(understood: UnderstoodQuestion, places: Places, *, now: datetime.datetime) -> Search:
@@ -315,19 +316,6 @@ def _not_yet(found: Sequence[Candidate], beside: Sequence[Candidate], trail: Tra
     beside = [candidate for candidate in beside if candidate.id not in known]
     trail.by_neighbours(candidate.id for candidate in beside)
     return list(beside)
-
-
-def _sought(
-    question: Question,
-    places: Places,
-    found: Sequence[Candidate],
-    trail: Trail,
-    *,
-    among: Collection[Upheld] | None,
-) -> Sought:
-    """Return the claims that the question asks for, or that the best texts speak of."""
-    texts = [one.wording for one in found if trail.paths[one.id].is_near(READ)]
-    return Sought.by(question.query, texts, places.names.values(), among=among)
 
 
 def _with_claims(

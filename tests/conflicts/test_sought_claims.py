@@ -1,14 +1,16 @@
-"""The claims that a question asks for: held against those at hand they are the same as by their digests."""
+"""The claims that a question asks for: sought among those at hand they are the same as by all that it may mean."""
 
 import uuid
-from itertools import product
 
 import pytest
 
-from conflicts.free_text import Sought, Upheld
+from conflicts.free_text import Upheld, keys_sought
 from conflicts.keys import Naming, Rule, spellings_of
 
-NAMES = Naming(b"salt", spellings_of([Rule("employer", exclusive=True, aliases=("works at", "paid by"))]))
+NAMES = Naming(
+    b"salt", spellings_of([Rule("employer", exclusive=True, aliases=("works at", "paid by", "coffee place"))])
+)
+PLAIN = Naming(NAMES.salt, {})
 CLAIMS = {
     "home": ("user", "lives_in", "Lisbon"),
     "work": ("Melanie", "employer", "Acme"),
@@ -21,36 +23,39 @@ QUESTIONS = {
     "Who is Melanie paid by?": {"work"},
     "Where does Melanie work?": {"work"},
     "What is the gate code of staging?": {"gate"},
+    "Which coffee place does Melanie like?": {"work"},
     "What time is it?": set(),
 }
+TEXTS = ["Melanie works at Acme and has pets.", "I moved to Lisbon; I live there now."]
 
 
-def upheld(subject: str, predicate: str, value: str) -> Upheld:
-    key = NAMES.key(subject, predicate).both
+def upheld(subject: str, predicate: str, value: str, names: Naming = NAMES) -> Upheld:
+    key = names.key(subject, predicate).both
     return Upheld(uuid.uuid4(), uuid.uuid4(), subject, predicate, value, True, key, 1, "user_explicit")
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_a_question_asks_for_what_it_names(question: str) -> None:
-    sought = Sought.by(question, [], [NAMES])
-    assert {name for name, claim in CLAIMS.items() if sought.holds(upheld(*claim))} >= QUESTIONS[question]
-    assert not sought.holds(upheld(*CLAIMS["other"]))
+    keys = keys_sought(question, [], [NAMES])
+    assert {name for name, claim in CLAIMS.items() if upheld(*claim).key in keys} >= QUESTIONS[question]
+    assert upheld(*CLAIMS["other"]).key not in keys
 
 
 def test_texts_tell_of_what_the_question_names() -> None:
     text = "Melanie adopted two cats last week, lovely pets."
-    assert Sought.by("How is Melanie?", [text], [NAMES]).holds(upheld(*CLAIMS["pets"]))
-    assert not Sought.by("How is Bob?", [text], [NAMES]).holds(upheld(*CLAIMS["pets"]))
+    assert upheld(*CLAIMS["pets"]).key in keys_sought("How is Melanie?", [text], [NAMES])
+    assert upheld(*CLAIMS["pets"]).key not in keys_sought("How is Bob?", [text], [NAMES])
 
 
-@pytest.mark.parametrize("texts", [[], ["Melanie works at Acme and has pets.", "I moved to Lisbon; I live there now."]])
-def test_what_is_at_hand_and_what_is_looked_up_are_the_same(texts: list[str]) -> None:
-    for question, claim in product(QUESTIONS, [upheld(*told) for told in CLAIMS.values()]):
-        sought = Sought.by(question, texts, [NAMES])
-        assert sought.holds(claim) == (claim.key in sought.digests()), (question, claim)
-
-
-def test_claims_of_other_namespaces_count_by_any_of_the_names() -> None:
-    plain = Naming(NAMES.salt, {})
-    for names in ([NAMES, plain], [plain, NAMES]):
-        assert Sought.by("Who is Melanie paid by?", [], names).holds(upheld(*CLAIMS["work"]))
+@pytest.mark.parametrize("names", [[NAMES], [PLAIN], [NAMES, PLAIN], [PLAIN, NAMES]])
+@pytest.mark.parametrize("texts", [[], TEXTS])
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_claims_at_hand_and_those_looked_up_are_the_same(question: str, texts: list[str], names: list[Naming]) -> None:
+    """Also where namespaces have rules of their own, and a claim's name is another one's alias."""
+    claims = [upheld(*told, each) for told in CLAIMS.values() for each in names]
+    claims += [upheld("Melanie", "coffee place", "Acme", each) for each in names]
+    all_keys = keys_sought(question, texts, names)
+    assert [c for c in claims if c.key in keys_sought(question, texts, names, among=claims)] == [
+        c for c in claims if c.key in all_keys
+    ]
+    assert keys_sought(question, texts, names, among=[]) == set()
