@@ -72,6 +72,29 @@ def test_questions_that_share_the_cores_have_the_same_vectors(root, count, monke
     assert encoder.encode_queries(TEXTS[:count]) == pytest.approx(encoder.encode(TEXTS[:count]), abs=1e-5)
 
 
+FORK = """
+import os, signal, sys
+from pathlib import Path
+import django
+django.setup()
+from memories.providers import exports, graphs
+from memories.providers.minilm import encoder_of
+graphs.CORES = 2
+source = Path(sys.argv[1])
+encoder = exports.exported(source, root=Path(sys.argv[2]), load=lambda graph: encoder_of(source, graph))
+assert len(encoder.encode_queries(["one", "another"])) == 2
+if not (child := os.fork()):
+    signal.alarm(20)
+    os._exit(len(encoder.encode_queries(["one", "another"])))
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+def test_a_fork_of_who_asked_asks_too(root):
+    """The threads that took a parent's questions are not there in its forks."""
+    assert subprocess.run([sys.executable, "-c", FORK, SOURCE, root], check=False).returncode == 2
+
+
 def test_whole_numbers_give_a_model_of_its_own_that_is_nearly_the_same(root, tmp_path, settings):
     settings.DATA_DIR = tmp_path
     shutil.copytree(root, tmp_path / "models")
