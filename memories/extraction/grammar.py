@@ -11,7 +11,7 @@ LIKE = {"i": "ıİ", "k": "\u212a", "s": "ſ"}
 
 
 def either(phrases: Iterable[str]) -> str:
-    """Return a regular expression for one of some phrases, tried in their order.
+    """Return a regular expression for one of some phrases, tried in their order; each begins with a letter of a to z.
 
     By the first letter, in a set of both cases: `re` passes such branches over without trying each phrase.
     """
@@ -27,7 +27,7 @@ def either(phrases: Iterable[str]) -> str:
 
 # One character for another, so that places stay what they are.
 PLAIN = {ord(odd): plain for odd, plain in [("’", "'"), ("ʼ", "'"), ("\u00a0", " "), ("\u202f", " "), ("\t", " ")]}
-# Looked for where a run of marks begins, and never tried again inside it: that would take quadratic time.
+# A run of marks is taken where it begins, and let go at once inside: to try it there again would take quadratic time.
 SENTENCE_END = re.compile(
     r"[.!?](?<![.!?].)(?<!\b[A-Z].)(?<!\b(?:Dr|Mr|Ms|St).)(?<!\bMrs.)(?<!\bProf.)[.!?]*+[\"”')*]*+(?:\s|$)|;|$"
 )

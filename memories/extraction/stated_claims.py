@@ -122,7 +122,7 @@ def restated_claims(fragment: Fragment) -> Reading:
 
 
 def restated(content: str, extra: Mapping[str, Any]) -> Reading:
-    """`restated_claims` of a text and what stands beside it."""
+    """Return what `restated_claims` does, for a text and what stands beside it."""
     extracted = [statement for statement in extract(content) if statement.predicate not in PASSING]
     if extra.get(MATERIAL):
         extracted = [replace(statement, first_person=False) for statement in extracted]

@@ -54,8 +54,8 @@ def start(
 
 def record(principal: Principal, *, kind: str, report: dict[str, Any], now: datetime.datetime) -> Operation:
     """Return an operation that was done at once, in the open transaction: it tells who did it, and when."""
-    done = {"state": OperationState.SUCCEEDED, "started_at": now, "finished_at": now}
-    return _made(principal, kind=kind, report=report, created_at=now, **done)
+    state = OperationState.SUCCEEDED
+    return _made(principal, kind=kind, report=report, state=state, created_at=now, finished_at=now)
 
 
 def _made(principal: Principal, **values: Any) -> Operation:
