@@ -6,6 +6,7 @@ import pytest
 
 from conflicts.free_text import Upheld, keys_sought
 from conflicts.keys import Naming, Rule, spellings_of
+from conflicts.keys import names as naming
 
 NAMES = Naming(
     b"salt", spellings_of([Rule("employer", exclusive=True, aliases=("works at", "paid by", "coffee place"))])
@@ -59,3 +60,10 @@ def test_claims_at_hand_and_those_looked_up_are_the_same(question: str, texts: l
         c for c in claims if c.key in all_keys
     ]
     assert keys_sought(question, texts, names, among=[]) == set()
+
+
+def test_no_more_predicates_are_remembered_than_come_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(naming, "MOST_REMEMBERED", 3)
+    names = Naming(b"salt", {})
+    assert [names.canonical(f"gate code {n}") for n in range(9)] == [f"gate code {n}" for n in range(9)]
+    assert len(names._canonical) <= 3

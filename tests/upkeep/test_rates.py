@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from memories import access, jobs, upkeep, usage_counters
@@ -284,6 +286,14 @@ def test_who_set_which_numbers_is_kept(charlie, service_of):
     with access.enter(principal, why="test"):
         events = events_of(Operation).objects.filter(project=principal.project_id, kind="set_thresholds")
         assert [event.owner_id for event in events] == [charlie.principal.owner_id] * 2
+
+
+def test_setting_them_waits_for_no_open_write(principal):
+    """Every row that is written holds its project by the key."""
+    with CaptureQueriesContext(connection) as queries:
+        set_thresholds(principal, {"cold_below": "0.2"})
+    (locked,) = [sql for query in queries if "memories_project" in (sql := query["sql"]) and "FOR " in sql]
+    assert "FOR NO KEY UPDATE" in locked
 
 
 @pytest.mark.parametrize(("planned", "applied", "archived"), [(0.2, 0.05, 0), (0.2, 0.3, 1), (0.05, 0.2, 0)])
