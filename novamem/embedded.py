@@ -19,7 +19,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 from types import FrameType
 from typing import IO
@@ -35,6 +35,7 @@ from novamem.database import APP_ROLE, EXTENSIONS, Logins, NotPrepared
 from novamem.progress import disk_trouble, say
 
 OWNER, DATABASE = "nova_owner", "novamem"
+PASSWORDS = "postgres.passwords"
 # Commands that ask for no rows, or migrate them; all others need the tables of this release.
 ANY_SCHEMA = {"apidocs", "check", "config", "help", "makemigrations", "migrate", "showmigrations", "spectacular"}
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -48,24 +49,52 @@ def running(data_dir: Path, *, disposable: bool = False) -> Iterator[Logins]:
     A disposable one is made anew where its data directory was emptied. Raise Unavailable with a hint.
     """
     data_dir = env.private_folder(data_dir).resolve()
-    lock = data_dir / "postgres.users.lock"
-    with lock.open("a") as users, (data_dir / "postgres.start.lock").open("a") as start:
-        for file in (users, start):
-            os.fchmod(file.fileno(), 0o600)
-        fcntl.flock(users, fcntl.LOCK_SH)  # waits while somebody stops it
-        fcntl.flock(start, fcntl.LOCK_EX)
-        server = cluster.cluster_of(data_dir, disposable=disposable)
-        guard = None
-        try:
-            passwords = _passwords(data_dir / "postgres.passwords", server)
-            server.make(passwords[cluster.SUPERUSER])
-            if server.start():
-                guard = _start_guard(lock, server)
+    with kept(data_dir, disposable=disposable):
+        server = cluster.cluster_of(data_dir)
+        with _starting(data_dir):
+            passwords = _passwords(data_dir / PASSWORDS, server)
             _make_database(server, passwords)
-            fcntl.flock(start, fcntl.LOCK_UN)
-            yield Logins(*(_url(server, role, passwords, DATABASE) for role in (APP_ROLE, OWNER)))
-        finally:
-            _stop_if_last(users, server, guard)
+        yield Logins(*(_url(server, role, passwords, DATABASE) for role in (APP_ROLE, OWNER)))
+
+
+@contextmanager
+def kept(data_dir: Path, *, disposable: bool = False) -> Iterator[IO[str]]:
+    """The lock by which Postgres runs until the last process leaves that holds it; of a fork it is not.
+
+    Where the cluster exists no password is read. Raise Unavailable with a hint.
+    """
+    data_dir = env.private_folder(data_dir).resolve()
+    lock = data_dir / "postgres.users.lock"
+    with _lock_file(lock) as users:
+        os.register_at_fork(after_in_child=users.close)
+        fcntl.flock(users, fcntl.LOCK_SH)  # waits while somebody stops it
+        with ExitStack() as stack:
+            stack.enter_context(_starting(data_dir))
+            server = cluster.cluster_of(data_dir, disposable=disposable)
+            guard = None
+            try:
+                if not server.data.exists():
+                    server.make(_passwords(data_dir / PASSWORDS, server)[cluster.SUPERUSER])
+                if server.start():
+                    guard = _start_guard(lock, server)
+                stack.close()
+                yield users
+            finally:
+                _stop_if_last(users, server, guard)
+
+
+@contextmanager
+def _starting(data_dir: Path) -> Iterator[None]:
+    """One process at a time makes and starts it."""
+    with _lock_file(data_dir / "postgres.start.lock") as start:
+        fcntl.flock(start, fcntl.LOCK_EX)
+        yield
+
+
+def _lock_file(path: Path) -> IO[str]:
+    file = path.open("a")
+    os.fchmod(file.fileno(), 0o600)
+    return file
 
 
 def _stop_if_last(users: IO[str], server: PostgresCluster, guard: Process | None) -> None:

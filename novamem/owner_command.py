@@ -6,13 +6,14 @@ from django.conf import settings
 from django.core.management import call_command
 from django.db import connections
 
-from novamem import database
+MOST = 1 << 16  # bytes of a login
 
 
 def main(words: list[str]) -> None:
-    """Run the command with the login that the environment names by now."""
+    """Run the command with the login that stands in a file, whose descriptor comes before it."""
     from novamem.settings import connection
 
-    settings.DATABASES["owner"] = connection(os.environ[database.OWNER], pooled=False)
+    login, *command = words
+    settings.DATABASES["owner"] = connection(os.pread(int(login), MOST, 0).decode(), pooled=False)
     connections.settings = connections.configure_settings(settings.DATABASES)
-    call_command(*words)  # without Django's checks, which preloading has made
+    call_command(*command)  # without Django's checks, which preloading has made

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from importlib import import_module
-from multiprocessing.context import ForkServerProcess
+from multiprocessing.context import ForkProcess
 from pathlib import Path
 
 from setproctitle import setproctitle
@@ -20,22 +20,24 @@ from novamem.progress import say
 GRACE = 10.0  # seconds between the request to end and the order
 BACKOFF = (1, 2, 5, 10, 30)  # seconds before a restart; from the start again after a minute's good run
 STEADY = 60.0
-LOST = 255  # the exit code of what could not be forked
-FORKING = multiprocessing.get_context("forkserver")
-FORKING.set_forkserver_preload(["novamem.fork_server"])
+FORKED = multiprocessing.get_context("fork")
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # that end the server, and each program by itself
 
 
 class Child:
-    """One program, forked, in a process group of its own: Ctrl-C reaches only whoever waits; output in a file."""
+    """One program, forked, in a process group of its own: Ctrl-C reaches only whoever waits; output in a file.
+
+    Files of its parent (`without`, by descriptor) are closed to it.
+    """
 
     def __init__(
-        self, name: str, module: str, words: list[str], *, environment: dict[str, str], logs: Path, most: int = 10 << 20
+        self, name: str, module: str, words: list[str], *, logs: Path, most: int = 10 << 20, without: Iterable[int] = ()
     ) -> None:
         self.name = name
         self.log = logs / f"{name}.log"
         self._most = most  # bytes of the log
-        self._program = (module, words, environment, self.log)
-        self._process: ForkServerProcess | None = None
+        self._program = (module, words, self.log, os.getpid(), tuple(without))
+        self._process: ForkProcess | None = None
         self._begun = 0.0
         self._failures = 0
         self._due: float | None = None
@@ -43,17 +45,14 @@ class Child:
     def start(self) -> None:
         """Start the program; its log goes on."""
         self._put_aside()
-        self._process = FORKING.Process(target=_run, args=self._program, name=self.name)
-        with suppress(OSError, EOFError):  # the fork server has ended; the next start brings another one
-            self._process.start()
+        self._process = FORKED.Process(target=_run, args=self._program, name=self.name)
+        self._process.start()
         self._begun, self._due = time.monotonic(), None
 
     @property
     def exit_code(self) -> int | None:
         """How it ended, or None while it runs."""
-        if self._process is None:
-            return None
-        return LOST if self._process.pid is None else self._process.exitcode
+        return self._process.exitcode if self._process else None
 
     def tend(self) -> None:
         """Start it again when it has ended: later and later while it keeps failing. A log that is full is put aside."""
@@ -113,18 +112,17 @@ def stop(children: Iterable[Child], *, hurried: Callable[[], bool]) -> None:
         child.signal(signal.SIGKILL)
 
 
-def _run(module: str, words: list[str], environment: dict[str, str], log: Path) -> None:
+def _run(module: str, words: list[str], log: Path, parent: int, closed: tuple[int, ...]) -> None:
     """The forked process: what `python -m module words` would be, by name, too."""
-    from novamem import fork_server
-
-    os.setpgid(0, 0)
-    tie_to(fork_server.PID)
-    for number in fork_server.GROUP_SIGNALS:
+    for number in SIGNALS:
         signal.signal(number, signal.SIG_DFL)
+    os.setpgid(0, 0)
+    tie_to(parent)
+    for file in closed:
+        os.close(file)
     with log.open("ab") as output:
         os.fchmod(output.fileno(), 0o600)
         for stream in (1, 2):
             os.dup2(output.fileno(), stream)
-    setproctitle(f"python -m {' '.join([module, *words])}")  # before the environment, whose place it takes, grows
-    os.environ.update(environment)
+    setproctitle(f"python -m {' '.join([module, *words])}")
     sys.exit(import_module(module).main(words))

@@ -2,15 +2,18 @@
 
     python -m novamem.server
 
-Brings the embedded Postgres (or uses DATABASE_URL), prepares and migrates it, and keeps the web server, a worker, the
-scheduler and the builder of indexes running until Ctrl-C. Their output goes to `logs/` in the data directory.
+Brings the embedded Postgres (or uses DATABASE_URL), prepares and migrates it. Then it begins anew without the owner's
+login, loads what its programs share, and keeps them running until Ctrl-C, forked from itself: the web server, a worker,
+the scheduler and the builder of indexes. Their output goes to `logs/` in the data directory.
 """
 
+import argparse
 import fcntl
 import os
 import shutil
 import signal
 import sys
+import tempfile
 import time
 import urllib.error
 import urllib.request
@@ -18,19 +21,29 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import FrameType
-from typing import IO
+from typing import IO, NamedTuple, Never
 
 from django.core.exceptions import ImproperlyConfigured
 
-from novamem import database, embedded, env, readiness
+from novamem import database, embedded, env, preload, readiness
 from novamem.cluster import Unavailable, cluster_of
-from novamem.database import Logins, NotPrepared
+from novamem.database import NotPrepared
 from novamem.ports import CanNotServe, choose_port
-from novamem.processes import Child, stop
+from novamem.processes import SIGNALS, Child, stop
 from novamem.progress import disk_trouble, say, step
 
 READY = 300.0  # seconds for the web server's first answer
 LOOK = 1.0  # seconds between two looks at the programs
+
+
+class Handed(NamedTuple):
+    """What a server tells itself as it begins anew: where it answers, and the descriptors of open files."""
+
+    port: int
+    address: str
+    login: int  # with the login of the tables' owner, for what builds indexes alone
+    lock: int
+    postgres: int | None = None  # the lock by which the embedded one runs
 
 
 def main() -> int:
@@ -40,15 +53,10 @@ def main() -> int:
     try:
         settings = env.load()
         data_dir = env.private_folder(Path(settings.NOVAMEM_DATA_DIR))
-        with _single_server_lock(data_dir) as lock:
-            port = choose_port(settings.HOST, settings.PORT, chosen=settings.origins()["PORT"] != "default")
-            address = f"http://{_reachable(settings.HOST)}:{port}{settings.URL_PREFIX}"
-            lock.write(f"{address}, process {os.getpid()}")
-            lock.flush()
-            with _database(settings, data_dir) as logins:
-                readiness.migrate(logins)
-                readiness.first_run(logins)
-                _serve(settings, logins, port, address, hurried)
+        if given := _handed_on():
+            _supervise(settings, data_dir, given, hurried)
+        else:
+            _bring_up(settings, data_dir)
     except (ImproperlyConfigured, CanNotServe, NotPrepared, Unavailable) as error:
         say(f"✗ {error}")
         return 1
@@ -71,11 +79,11 @@ def _interruptible() -> list[int]:
         hurried.append(number)
 
     def interrupt(number: int, _: FrameType | None) -> None:
-        for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        for each in SIGNALS:
             signal.signal(each, hurry)
         raise KeyboardInterrupt
 
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in SIGNALS:
         signal.signal(number, interrupt)
     return hurried
 
@@ -101,62 +109,102 @@ def _single_server_lock(data_dir: Path) -> Iterator[IO[str]]:
         yield lock
 
 
-@contextmanager
-def _database(settings: env.Settings, data_dir: Path) -> Iterator[Logins]:
-    """The logins to a prepared database: one's own, or the embedded one for as long as this lasts."""
+def _bring_up(settings: env.Settings, data_dir: Path) -> Never:
+    """Prepare the database, and begin anew without its owner's login; locks are handed on."""
     with ExitStack() as stack:
+        lock = stack.enter_context(_single_server_lock(data_dir))
+        port = choose_port(settings.HOST, settings.PORT, chosen=settings.origins()["PORT"] != "default")
+        address = f"http://{_reachable(settings.HOST)}:{port}{settings.URL_PREFIX}"
+        lock.write(f"{address}, process {os.getpid()}")
+        lock.flush()
+        handed = [lock.fileno()]
         with step("database"):
-            logins = settings.own_database() or stack.enter_context(embedded.running(data_dir))
+            logins = settings.own_database()
+            if logins is None:
+                handed.append(stack.enter_context(embedded.kept(data_dir)).fileno())
+                logins = stack.enter_context(embedded.running(data_dir))
             database.prepare(logins)
             readiness.check_known(logins)
-        yield logins
+        readiness.migrate(logins)
+        readiness.first_run(logins)
+        handed.insert(0, _file_in_memory(logins.owner))
+        for file in handed:
+            os.set_inheritable(file, True)
+        words = [*sys.orig_argv[1:], "--anew", str(port), address, *map(str, handed)]
+        environment = {
+            **os.environ,
+            **logins.serving(),
+            "DJANGO_SETTINGS_MODULE": "novamem.settings",
+            "PYTHONUNBUFFERED": "1",
+            "PROMETHEUS_MULTIPROC_DIR": str(data_dir / "metrics"),  # /metrics adds the processes up
+        }
+        os.execve(sys.executable, [sys.executable, *words], environment)
 
 
-def _serve(settings: env.Settings, logins: Logins, port: int, address: str, hurried: list[int]) -> None:
-    data_dir = Path(settings.NOVAMEM_DATA_DIR)
-    env.kept_secret(data_dir / "secret_key")
-    children = _children(settings, logins, port)
-    web, *others = children
-    env.private_folder(web.log.parent)
-    try:
+def _file_in_memory(text: str) -> int:
+    """Return the descriptor of a file that has no name, with this text."""
+    if sys.platform == "linux":
+        file = os.memfd_create("login")
+    else:
+        with tempfile.TemporaryFile() as nameless:
+            file = os.dup(nameless.fileno())
+    os.write(file, text.encode())
+    return file
+
+
+def _handed_on() -> Handed | None:
+    """Return what this process was told before it began anew."""
+    parser = argparse.ArgumentParser(prog="script/server", description=__doc__)
+    parser.add_argument("--anew", nargs="+", help=argparse.SUPPRESS)
+    if not (words := parser.parse_args().anew):
+        return None
+    port, address, *files = words
+    return Handed(int(port), address, *map(int, files))
+
+
+def _supervise(settings: env.Settings, data_dir: Path, given: Handed, hurried: list[int]) -> None:
+    with ExitStack() as stack:
+        lock = stack.enter_context(os.fdopen(given.lock))
+        os.register_at_fork(after_in_child=lock.close)
+        if given.postgres is not None:
+            stack.enter_context(embedded.kept(data_dir))
+            os.close(given.postgres)
+        env.kept_secret(data_dir / "secret_key")
+        children = _children(settings, data_dir, given)
+        web, *others = children
+        env.private_folder(web.log.parent)
+        stack.callback(stop, children, hurried=lambda: bool(hurried))
+        stack.callback(say, "stopping")
         with step("web server"):
+            preload.load()
             web.start()
-            _wait_for(web, address)
+            _wait_for(web, given.address)
         for child in others:
             child.start()
-        say(f"\nNovaMem: {address}/   (Ctrl-C stops it; logs in {web.log.parent})\n")
+        say(f"\nNovaMem: {given.address}/   (Ctrl-C stops it; logs in {web.log.parent})\n")
         while True:
             time.sleep(LOOK)
             for child in children:
                 child.tend()
-            if settings.own_database() is None:
+            if given.postgres is not None:
                 _tend_postgres(data_dir)
-    finally:
-        say("stopping")
-        stop(children, hurried=lambda: bool(hurried))
 
 
-def _children(settings: env.Settings, logins: Logins, port: int) -> list[Child]:
-    """Return the web server first. Only what builds indexes knows the owner's login."""
-    counts = Path(settings.NOVAMEM_DATA_DIR) / "metrics"
+def _children(settings: env.Settings, data_dir: Path, given: Handed) -> list[Child]:
+    """Return the web server first. Only what builds indexes may read the owner's login."""
+    counts = data_dir / "metrics"
     shutil.rmtree(counts, ignore_errors=True)  # of processes that are gone
     counts.mkdir()
-    os.environ.update(  # the fork server's, and so what its units begin with
-        logins.serving(),
-        DJANGO_SETTINGS_MODULE="novamem.settings",
-        PYTHONUNBUFFERED="1",
-        PROMETHEUS_MULTIPROC_DIR=str(counts),  # /metrics adds the processes up
-    )
-    logs, most = Path(settings.NOVAMEM_DATA_DIR) / "logs", settings.LOG_MB << 20
+    logs, most = data_dir / "logs", settings.LOG_MB << 20
 
-    def child(name: str, module: str, *words: str, **more: str) -> Child:
-        return Child(name, module, list(words), environment=more, logs=logs, most=most)
+    def child(name: str, module: str, *words: str, without: list[int]) -> Child:
+        return Child(name, module, list(words), logs=logs, most=most, without=without)
 
     return [
-        child("web", "novamem.units", "web", "--port", str(port)),
-        child("worker", "novamem.units", "worker"),
-        child("scheduler", "novamem.units", "scheduler"),
-        child("indexes", "novamem.owner_command", "indexes", "--every", "60", **logins.environment()),
+        child("web", "novamem.units", "web", "--port", str(given.port), without=[given.login]),
+        child("worker", "novamem.units", "worker", without=[given.login]),
+        child("scheduler", "novamem.units", "scheduler", without=[given.login]),
+        child("indexes", "novamem.owner_command", str(given.login), "indexes", "--every", "60", without=[]),
     ]
 
 
@@ -185,8 +233,8 @@ def _answers(url: str) -> bool:
 def _tend_postgres(data_dir: Path) -> None:
     if cluster_of(data_dir).pid() is None:
         say("✗ Postgres ended and starts again")
-        with embedded.running(data_dir):
-            pass  # whoever else uses it keeps it running
+        with embedded.kept(data_dir):
+            pass  # this server keeps it already, and so it goes on
 
 
 if __name__ == "__main__":

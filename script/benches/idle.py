@@ -23,13 +23,11 @@ from novamem.cluster import cluster_of
 ROLES = {
     "novamem.units web": "web: parent",
     "novamem: web process": "web: process",
-    "forkserver": "fork server",
-    "resource_tracker": "fork server",
     "novamem.units worker": "worker",
     "novamem.units scheduler": "scheduler",
-    "novamem.owner_command indexes": "index builder",
+    "novamem.owner_command": "index builder",
     "postgres.users.lock": "guard",
-    "novamem.server": "supervisor",
+    "novamem.server": "server, the others' parent",
 }
 
 

@@ -22,7 +22,7 @@ def talker(tmp_path, monkeypatch):
     """A program that writes without end."""
     (tmp_path / "talking.py").write_text(TALK)
     monkeypatch.syspath_prepend(tmp_path)
-    child = Child("talker", "talking", ["x"], environment={}, logs=tmp_path, most=MOST)
+    child = Child("talker", "talking", ["x"], logs=tmp_path, most=MOST)
     child.start()
     yield child
     stop([child], hurried=lambda: False)
