@@ -8,22 +8,34 @@ from importlib import import_module
 import django
 
 COMMON = (
-    "memories.mcp",
+    "memories.management.commands.indexes",
     "memories.proxy",
     "memories.tasks",
-    "memories.management.commands.indexes",
     "novamem.asgi_bridge",
     "novamem.beat",
     "novamem.lifespan",
+    "novamem.schedules",
     "novamem.units",
     # What the libraries import late.
     "anyio._backends._asyncio",
+    "celery.app.amqp",
+    "celery.app.control",
+    "celery.app.events",
+    "celery.app.log",
+    "celery.app.routes",
+    "celery.apps.worker",
     "celery.bin.celery",
     "celery.concurrency.thread",
     "celery.events.receiver",
+    "celery.utils.static",
+    "celery.worker.components",
     "celery.worker.consumer",
     "celery.worker.loops",
+    "celery.worker.strategy",
     "django_celery_beat.schedulers",
+    "django.contrib.messages.storage.fallback",
+    "python_ipware",
+    "rich.logging",
     "uvicorn.lifespan.on",
     "uvicorn.loops.uvloop",
 )
@@ -46,9 +58,10 @@ def _load() -> None:
     from django.core.checks import run_checks
     from django.db import connection
     from django.db.migrations.loader import MigrationLoader
+    from django.template.loader import get_template
     from django.urls import get_resolver
 
-    from memories import providers
+    from memories import mcp, providers
     from novamem.celery import app
 
     for name in COMMON:
@@ -56,6 +69,8 @@ def _load() -> None:
     app.loader.import_default_modules()
     app.finalize()
     len(get_resolver().reverse_dict)  # all addresses
+    get_template("console/login.html")  # the first page, and what each extends
+    mcp.Door()  # which remembers the tools' schemas
     run_checks()  # imports what settings name: middleware, backends, templates' tags
     MigrationLoader(None)  # `/readyz` looks for what was not applied
     try:

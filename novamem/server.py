@@ -134,6 +134,7 @@ def _bring_up(settings: env.Settings, data_dir: Path) -> Never:
         environment = {
             **os.environ,
             **logins.serving(),
+            "CELERY_SKIP_CHECKS": "1",  # Django's: they are made before programs are forked
             "DJANGO_SETTINGS_MODULE": "novamem.settings",
             "PYTHONUNBUFFERED": "1",
             "PROMETHEUS_MULTIPROC_DIR": str(data_dir / "metrics"),  # /metrics adds the processes up

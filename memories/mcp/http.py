@@ -3,6 +3,7 @@
 import datetime
 from collections.abc import Awaitable, Callable, MutableMapping
 from contextlib import AbstractAsyncContextManager
+from functools import cache
 from typing import Any
 
 from asgiref.sync import sync_to_async
@@ -15,7 +16,7 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 from memories.mcp.callers import Caller, admit
 from memories.mcp.registry import TOOLS
-from memories.mcp.server import build
+from memories.mcp.server import StrictServer, build
 from memories.rest.authentication import USER, decoded_user
 from memories.rest.problem_details import handler, problem
 
@@ -31,10 +32,9 @@ class Door:
     """An ASGI application for /mcp. `running` has to be entered around its use, once."""
 
     def __init__(self) -> None:
-        server = build(TOOLS, caller_of=lambda request: request.scope[CALLER])
         # Host and Origin are checked below, by the settings that hold for every page.
         self._manager = StreamableHTTPSessionManager(
-            server._lowlevel_server,
+            _server()._lowlevel_server,
             json_response=True,
             stateless=True,
             max_request_body_size=settings.DATA_UPLOAD_MAX_MEMORY_SIZE,
@@ -58,6 +58,12 @@ class Door:
                 return
             refusal = found
         await _answer(refusal, send)
+
+
+@cache
+def _server() -> StrictServer:
+    """Return what knows the tools: made once, for it holds nothing of a caller."""
+    return build(TOOLS, caller_of=lambda request: request.scope[CALLER])
 
 
 async def _body(receive: Receive) -> bytes:

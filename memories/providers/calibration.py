@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import structlog
-from django.db import DatabaseError, connection
+from django.db import DatabaseError, connection, transaction
 
 from memories.models import EmbeddingModel
 from memories.providers.embedders import Embedder, EmbeddingFailed
@@ -52,6 +52,14 @@ def calibrate(model: EmbeddingModel) -> float | None:
     return floor
 
 
+def calibrate_new(model: EmbeddingModel) -> None:
+    """Calibrate a model that nobody has calibrated; pass it over while another process does."""
+    with transaction.atomic():
+        new = EmbeddingModel.objects.select_for_update(no_key=True, skip_locked=True).filter(floor=None)
+        if new.filter(id=model.id).exists():
+            calibrate(model)
+
+
 def load_model() -> None:
     """Load the active model, if it is one that runs in this process. Raise what its library does, EmbeddingFailed."""
     embedder = embedder_of(active_model())
@@ -69,7 +77,7 @@ def _warm() -> None:
         model = active_model()
         embedder_of(model).embed(["warm"])
         if model.floor is None:
-            calibrate(model)
+            calibrate_new(model)
     except (EmbeddingFailed, DatabaseError) as error:
         log.warning("embedder_not_warmed", error=type(error).__name__)
     finally:

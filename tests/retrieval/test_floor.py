@@ -1,14 +1,17 @@
 """The floor: a question that nothing stored has to do with is answered by nothing, at every door that answers."""
 
 import numpy as np
+import psycopg
 import pytest
 from django.core.management import call_command
+from django.db import connection
 
 from memories.models import EmbeddingModel
 from memories.providers import EmbeddingFailed, active_model, calibrate, embeddings
-from memories.providers.calibration import background, floor_of
+from memories.providers.calibration import background, calibrate_new, floor_of
 from memories.retrieval.candidates import Candidate
 from memories.retrieval.floor import COMMON, WORD, evidence
+from novamem import env
 
 MAIN = "acme:main"
 STORED = (
@@ -179,3 +182,16 @@ def test_words_beyond_chance_add_to_the_likeness(cosine, bm25, expected):
     candidate = Candidate.__new__(Candidate)
     candidate.cosine = cosine
     assert evidence(candidate, bm25) == pytest.approx(expected)
+
+
+def test_one_process_calibrates_a_new_model(db):
+    model = active_model()
+    with psycopg.connect(env.load().DATABASE_URL, dbname=connection.settings_dict["NAME"]) as other:
+        mine = other.execute("SELECT floor FROM memories_embeddingmodel WHERE id = %s FOR NO KEY UPDATE", [model.id])
+        assert mine.fetchone() == (None,)
+        calibrate_new(model)
+        model.refresh_from_db()
+        assert model.floor is None
+    calibrate_new(model)
+    model.refresh_from_db()
+    assert model.floor == 0
