@@ -1,6 +1,7 @@
 """What every unit loads, loaded once: units and processes that are forked afterwards share it and import nothing."""
 
 import gc
+import logging
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
@@ -47,8 +48,10 @@ def load() -> None:
 
     What fails here fails again in the unit, whose log says why.
     """
+    logging.disable(logging.INFO)  # the terminal is for what people have to know
     with suppress(Exception):
         _load()
+    logging.disable(logging.NOTSET)
     gc.collect()
     gc.freeze()  # a collection would write to what is shared
 

@@ -54,6 +54,11 @@ class Child:
         """How it ended, or None while it runs."""
         return self._process.exitcode if self._process else None
 
+    @property
+    def is_running(self) -> bool:
+        """Whether it was started and has not ended."""
+        return self._process is not None and self.exit_code is None
+
     def tend(self) -> None:
         """Start it again when it has ended: later and later while it keeps failing. A log that is full is put aside."""
         if self.exit_code is None:
@@ -106,7 +111,7 @@ def stop(children: Iterable[Child], *, hurried: Callable[[], bool]) -> None:
     for child in children:
         child.signal(signal.SIGTERM)
     deadline = time.monotonic() + GRACE
-    while any(child.exit_code is None for child in children) and time.monotonic() < deadline and not hurried():
+    while any(child.is_running for child in children) and time.monotonic() < deadline and not hurried():
         time.sleep(0.05)
     for child in children:
         child.signal(signal.SIGKILL)

@@ -176,8 +176,9 @@ def _supervise(settings: env.Settings, data_dir: Path, given: Handed, hurried: l
         env.private_folder(web.log.parent)
         stack.callback(stop, children, hurried=lambda: bool(hurried))
         stack.callback(say, "stopping")
-        with step("web server"):
+        with step("applications and embedding model"):
             preload.load()
+        with step("web server"):
             web.start()
             _wait_for(web, given.address)
         for child in others:

@@ -4,15 +4,15 @@ import time
 
 import pytest
 
-from novamem.processes import Child, stop
+from novamem.processes import GRACE, Child, stop
 
 MOST = 2_000
 TALK = """
-import time
+import os, time
 
 def main(words):
     while True:
-        print(words[0] * 99, flush=True)
+        os.write(1, words[0].encode() * 99)  # what tests call stdout is another file
         time.sleep(0.002)
 """
 
@@ -40,3 +40,9 @@ def test_a_full_log_is_put_aside_while_the_program_runs(talker, tmp_path):
     words = talker.log.read_text()
     assert words.replace("x", "").strip() == ""  # it goes on at the beginning: no hole before it
     assert talker.exit_code is None
+
+
+def test_what_never_started_is_not_waited_for(tmp_path):
+    begun = time.monotonic()
+    stop([Child("idle", "talking", [], logs=tmp_path)], hurried=lambda: False)
+    assert time.monotonic() - begun < GRACE
