@@ -19,7 +19,7 @@ NEW_CLAUSE = listed("love like hate live work have am prefer enjoy dislike speak
 EVENTS = listed("trip project wedding party event renovation vacation holiday conference move launch campaign")
 # What is the speaker's when no owner is named.
 GENERAL = listed("budget deadline")
-NO_NAMES = (OPENERS - GIVEN_NAMES) | CALENDAR | grammar.LABELS | grammar.MACHINES
+ORDINARY = (OPENERS - GIVEN_NAMES) | CALENDAR | grammar.LABELS | grammar.MACHINES
 TASTES = listed("likes dislikes owns eats drinks")
 NAME_WORD = re.compile(r"(?:(?:Dr|Mr|Mrs|Ms|Prof)\. )?[^\W\d_][\w-]{0,30}")
 PRONOUN = re.compile(r"(?:he|she|they)\b", re.IGNORECASE)
@@ -186,7 +186,7 @@ def _subject_name(text: str, start: int, end: int) -> Who | None:
     if stop is None:
         return None
     first = text[start:stop].lower().split()[0]
-    return None if first in NO_NAMES else Who(text[start:stop].lower(), start, stop)
+    return None if first in ORDINARY else Who(text[start:stop].lower(), start, stop)
 
 
 def _possession(text: str, who: Who, end: int) -> Iterator[FoundStatement]:

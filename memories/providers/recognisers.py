@@ -23,7 +23,7 @@ LABELS: dict[str, Label] = {
     **dict.fromkeys(("ORG", "ORGANIZATION", "ORGANISATION", "COMPANY", "CORPORATION"), "organization"),
     **dict.fromkeys(("LOC", "LOCATION", "GPE", "FAC", "FACILITY", "PLACE", "CITY", "COUNTRY"), "location"),
 }
-NO_NAMES = {"O", "DATE", "TIME", "PERCENT", "MONEY", "QUANTITY", "ORDINAL", "CARDINAL"}
+NUMBERS_AND_TIMES = {"O", "DATE", "TIME", "PERCENT", "MONEY", "QUANTITY", "ORDINAL", "CARDINAL"}
 UNNAMED = re.compile(r"LABEL_\d+")
 
 
@@ -103,7 +103,7 @@ def _names(found: Iterable[tuple[str, str, float]]) -> Iterator[Name]:
     """Return those that are names, with their label as we call it."""
     for text, label, confidence in found:
         text, label = " ".join(text.split()), label.upper()
-        if text and len(text) <= LONGEST_NAME and label not in NO_NAMES:
+        if text and len(text) <= LONGEST_NAME and label not in NUMBERS_AND_TIMES:
             yield Name(text, LABELS.get(label, "misc"), round(min(1.0, max(0.0, float(confidence))), 4))
 
 
