@@ -1,6 +1,7 @@
 """Django's settings, built from `novamem.env`. Nothing here decides anything about memories."""
 
 import logging
+import os
 from pathlib import Path
 from typing import Any
 
@@ -179,7 +180,7 @@ def connection(url: str, *, pooled: bool) -> dict[str, Any]:
     config["OPTIONS"]["application_name"] = "novamem"
     if pooled:
         config["CONN_HEALTH_CHECKS"] = True  # a pooled connection may have outlived a restart of Postgres
-        # What a burst opened is closed after a minute without one: each takes some 3 MB of Postgres.
+        # What a burst opened is closed again, one a minute: each takes some 3 MB of Postgres.
         pool = {"min_size": 1, "max_size": given.DATABASE_POOL_SIZE, "timeout": 1, "max_idle": 60}
         config["OPTIONS"]["pool"] = pool
     return config
@@ -316,6 +317,9 @@ BEHIND_TLS = given.BEHIND_TLS
 LOGGING = logging_config(level=given.LOG_LEVEL, style=given.LOG_FORMAT)
 PROMETHEUS_EXPORT_MIGRATIONS = False
 EXPORTS_TELEMETRY = bool(given.OTEL_EXPORTER_OTLP_ENDPOINT)
+# Libraries report to nobody: onnxruntime tells its maker of machine and models unless this is said before its import.
+for name in ("ORT_DISABLE_TELEMETRY", "HF_HUB_DISABLE_TELEMETRY", "DO_NOT_TRACK"):
+    os.environ.setdefault(name, "1")
 
 CELERY_BROKER_URL = given.CELERY_BROKER_URL
 if CELERY_BROKER_URL == "pgmq://":
