@@ -1,12 +1,14 @@
 """Calibration: how alike a model finds texts that have nothing to do with each other, and so its floor of relevance."""
 
+import fcntl
 import threading
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 import structlog
-from django.db import DatabaseError, connection, transaction
+from django.conf import settings
+from django.db import DatabaseError, connection
 
 from memories.models import EmbeddingModel
 from memories.providers.embedders import Embedder, EmbeddingFailed
@@ -53,10 +55,11 @@ def calibrate(model: EmbeddingModel) -> float | None:
 
 
 def calibrate_new(model: EmbeddingModel) -> None:
-    """Calibrate a model that nobody has calibrated; pass it over while another process does."""
-    with transaction.atomic():
-        new = EmbeddingModel.objects.select_for_update(no_key=True, skip_locked=True).filter(floor=None)
-        if new.filter(id=model.id).exists():
+    """Calibrate a model that nobody has calibrated; the processes of a machine wait for the one that does."""
+    with (settings.DATA_DIR / "calibration.lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        model.refresh_from_db(fields=["floor"])
+        if model.floor is None:
             calibrate(model)
 
 
@@ -77,8 +80,9 @@ def _warm() -> None:
         model = active_model()
         embedder_of(model).embed(["warm"])
         if model.floor is None:
+            connection.close()  # it waits, perhaps for long
             calibrate_new(model)
-    except (EmbeddingFailed, DatabaseError) as error:
+    except (EmbeddingFailed, DatabaseError, OSError) as error:
         log.warning("embedder_not_warmed", error=type(error).__name__)
     finally:
         connection.close()

@@ -1,17 +1,17 @@
 """The floor: a question that nothing stored has to do with is answered by nothing, at every door that answers."""
 
+import fcntl
+import threading
+
 import numpy as np
-import psycopg
 import pytest
 from django.core.management import call_command
-from django.db import connection
 
 from memories.models import EmbeddingModel
-from memories.providers import EmbeddingFailed, active_model, calibrate, embeddings
+from memories.providers import EmbeddingFailed, active_model, calibrate, calibration, embeddings
 from memories.providers.calibration import background, calibrate_new, floor_of
 from memories.retrieval.candidates import Candidate
 from memories.retrieval.floor import COMMON, WORD, evidence
-from novamem import env
 
 MAIN = "acme:main"
 STORED = (
@@ -184,14 +184,33 @@ def test_words_beyond_chance_add_to_the_likeness(cosine, bm25, expected):
     assert evidence(candidate, bm25) == pytest.approx(expected)
 
 
-def test_one_process_calibrates_a_new_model(db):
-    model = active_model()
-    with psycopg.connect(env.load().DATABASE_URL, dbname=connection.settings_dict["NAME"]) as other:
-        mine = other.execute("SELECT floor FROM memories_embeddingmodel WHERE id = %s FOR NO KEY UPDATE", [model.id])
-        assert mine.fetchone() == (None,)
-        calibrate_new(model)
-        model.refresh_from_db()
-        assert model.floor is None
+def test_who_waited_for_another_process_calibrates_nothing(db, monkeypatch, settings, tmp_path):
+    settings.DATA_DIR, model = tmp_path, active_model()
+    monkeypatch.setattr(calibration, "KNOWN", {"fake": 0.25})
+    late = EmbeddingModel.objects.get(id=model.id)
     calibrate_new(model)
-    model.refresh_from_db()
-    assert model.floor == 0
+    assert model.floor == 0.25
+    monkeypatch.setattr(calibration, "KNOWN", {"fake": 0.75})
+    calibrate_new(late)
+    assert late.floor == 0.25
+
+
+def test_a_process_waits_for_the_one_that_calibrates(db, settings, tmp_path):
+    settings.DATA_DIR = tmp_path
+    with (tmp_path / "calibration.lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        waiting = threading.Thread(target=calibrate_new, args=[Waiting()])
+        waiting.start()
+        waiting.join(0.5)
+        assert waiting.is_alive()
+    waiting.join(10)
+    assert not waiting.is_alive()
+
+
+class Waiting:
+    """A model that somebody calibrates meanwhile."""
+
+    floor = None
+
+    def refresh_from_db(self, fields):
+        self.floor = 0.5
