@@ -59,14 +59,13 @@ def running(data_dir: Path, *, disposable: bool = False) -> Iterator[Logins]:
 
 @contextmanager
 def kept(data_dir: Path, *, disposable: bool = False) -> Iterator[IO[str]]:
-    """The lock by which Postgres runs until the last process leaves that holds it; of a fork it is not.
+    """The lock by which Postgres runs until the last process leaves that holds it; forks have to close it.
 
     Where the cluster exists no password is read. Raise Unavailable with a hint.
     """
     data_dir = env.private_folder(data_dir).resolve()
     lock = data_dir / "postgres.users.lock"
     with _lock_file(lock) as users:
-        os.register_at_fork(after_in_child=users.close)
         fcntl.flock(users, fcntl.LOCK_SH)  # waits while somebody stops it
         with ExitStack() as stack:
             stack.enter_context(_starting(data_dir))

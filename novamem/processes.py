@@ -21,6 +21,7 @@ GRACE = 10.0  # seconds between the request to end and the order
 BACKOFF = (1, 2, 5, 10, 30)  # seconds before a restart; from the start again after a minute's good run
 STEADY = 60.0
 FORKED = multiprocessing.get_context("fork")
+LOST = 255  # the exit code of what could not be forked
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # that end the server, and each program by itself
 
 
@@ -45,18 +46,22 @@ class Child:
     def start(self) -> None:
         """Start the program; its log goes on."""
         self._put_aside()
-        self._process = FORKED.Process(target=_run, args=self._program, name=self.name)
-        self._process.start()
-        self._begun, self._due = time.monotonic(), None
+        self._process, self._begun, self._due = None, time.monotonic(), None
+        process = FORKED.Process(target=_run, args=self._program, name=self.name)
+        with suppress(OSError):  # no process is left to the server, or no memory: the next look tries again, later
+            process.start()
+            self._process = process
 
     @property
     def exit_code(self) -> int | None:
-        """How it ended, or None while it runs."""
-        return self._process.exitcode if self._process else None
+        """How it ended, or None before and while it runs."""
+        if self._process is None:
+            return LOST if self._begun else None
+        return self._process.exitcode
 
     @property
     def is_running(self) -> bool:
-        """Whether it was started and has not ended."""
+        """Whether it has begun and not ended."""
         return self._process is not None and self.exit_code is None
 
     def tend(self) -> None:
@@ -102,6 +107,8 @@ class Child:
 
     def _how(self) -> str:
         code = self.exit_code or 0
+        if self._process is None:
+            return "there is no room for another process"
         return f"exit code {code}" if code >= 0 else signal.Signals(-code).name
 
 

@@ -46,46 +46,54 @@ class Handed(NamedTuple):
     postgres: int | None = None  # the lock by which the embedded one runs
 
 
+class Stopped(BaseException):
+    """A signal has asked the server to end."""
+
+
 def main() -> int:
     """Run until a signal. Answers the exit code."""
-    hurried = _interruptible()
-    os.umask(0o077)  # logs, locks and counts are nobody else's to read
+    told: list[int] = []
     try:
+        _take_signals(told)
+        os.umask(0o077)  # logs, locks and counts are nobody else's to read
         settings = env.load()
         data_dir = env.private_folder(Path(settings.NOVAMEM_DATA_DIR))
         if given := _handed_on():
-            _supervise(settings, data_dir, given, hurried)
+            _supervise(settings, data_dir, given, told)
         else:
-            _bring_up(settings, data_dir)
+            _bring_up(settings, data_dir, told)
     except (ImproperlyConfigured, CanNotServe, NotPrepared, Unavailable) as error:
         say(f"✗ {error}")
         return 1
     except OSError as error:
         say(f"✗ {disk_trouble(error)}")
         return 1
-    except KeyboardInterrupt:
+    except Stopped:
         say("stopped")
     return 0
 
 
-def _interruptible() -> list[int]:
-    """Make the first signal a KeyboardInterrupt; further ones only fill the answered list: somebody is in a hurry.
+def _take_signals(told: list[int]) -> None:
+    """Note signals in a list. The first one raises Stopped; after further ones somebody is in a hurry.
 
+    What a signal raises is lost where it comes in the middle of a callback: so the list is looked at, too.
     A shell starts what runs in the background with Ctrl-C ignored, so this is said for SIGINT too.
     """
-    hurried: list[int] = []
 
-    def hurry(number: int, _: FrameType | None) -> None:
-        hurried.append(number)
-
-    def interrupt(number: int, _: FrameType | None) -> None:
-        for each in SIGNALS:
-            signal.signal(each, hurry)
-        raise KeyboardInterrupt
+    def note(number: int, _: FrameType | None) -> None:
+        told.append(number)
+        if len(told) == 1:
+            raise Stopped
 
     for number in SIGNALS:
-        signal.signal(number, interrupt)
-    return hurried
+        signal.signal(number, note)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)  # which waited while this process began anew
+
+
+def _heed(told: list[int]) -> None:
+    """Raise Stopped where a signal has come."""
+    if told:
+        raise Stopped
 
 
 def _reachable(host: str) -> str:
@@ -109,7 +117,7 @@ def _single_server_lock(data_dir: Path) -> Iterator[IO[str]]:
         yield lock
 
 
-def _bring_up(settings: env.Settings, data_dir: Path) -> Never:
+def _bring_up(settings: env.Settings, data_dir: Path, told: list[int]) -> Never:
     """Prepare the database, and begin anew without its owner's login; locks are handed on."""
     with ExitStack() as stack:
         lock = stack.enter_context(_single_server_lock(data_dir))
@@ -139,6 +147,8 @@ def _bring_up(settings: env.Settings, data_dir: Path) -> Never:
             "PYTHONUNBUFFERED": "1",
             "PROMETHEUS_MULTIPROC_DIR": str(data_dir / "metrics"),  # /metrics adds the processes up
         }
+        signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)  # until the handlers are there again
+        _heed(told)
         os.execve(sys.executable, [sys.executable, *words], environment)
 
 
@@ -163,36 +173,39 @@ def _handed_on() -> Handed | None:
     return Handed(int(port), address, *map(int, files))
 
 
-def _supervise(settings: env.Settings, data_dir: Path, given: Handed, hurried: list[int]) -> None:
+def _supervise(settings: env.Settings, data_dir: Path, given: Handed, told: list[int]) -> None:
     with ExitStack() as stack:
-        lock = stack.enter_context(os.fdopen(given.lock))
-        os.register_at_fork(after_in_child=lock.close)
+        locks = [given.lock]
+        for file in (given.lock, given.login):
+            os.set_inheritable(file, False)
         if given.postgres is not None:
-            stack.enter_context(embedded.kept(data_dir))
+            locks.append(stack.enter_context(embedded.kept(data_dir)).fileno())
             os.close(given.postgres)
         env.kept_secret(data_dir / "secret_key")
-        children = _children(settings, data_dir, given)
+        children = _children(settings, data_dir, given, locks)
         web, *others = children
         env.private_folder(web.log.parent)
-        stack.callback(stop, children, hurried=lambda: bool(hurried))
+        stack.callback(stop, children, hurried=lambda: len(told) > 1)
         stack.callback(say, "stopping")
         with step("applications and embedding model"):
             preload.load()
+            _heed(told)
         with step("web server"):
             web.start()
-            _wait_for(web, given.address)
+            _wait_for(web, given.address, told)
         for child in others:
             child.start()
         say(f"\nNovaMem: {given.address}/   (Ctrl-C stops it; logs in {web.log.parent})\n")
         while True:
             time.sleep(LOOK)
+            _heed(told)
             for child in children:
                 child.tend()
             if given.postgres is not None:
                 _tend_postgres(data_dir)
 
 
-def _children(settings: env.Settings, data_dir: Path, given: Handed) -> list[Child]:
+def _children(settings: env.Settings, data_dir: Path, given: Handed, locks: list[int]) -> list[Child]:
     """Return the web server first. Only what builds indexes may read the owner's login."""
     counts = data_dir / "metrics"
     shutil.rmtree(counts, ignore_errors=True)  # of processes that are gone
@@ -200,19 +213,21 @@ def _children(settings: env.Settings, data_dir: Path, given: Handed) -> list[Chi
     logs, most = data_dir / "logs", settings.LOG_MB << 20
 
     def child(name: str, module: str, *words: str, without: list[int]) -> Child:
-        return Child(name, module, list(words), logs=logs, most=most, without=without)
+        return Child(name, module, list(words), logs=logs, most=most, without=[*locks, *without])
 
+    login = given.login
     return [
-        child("web", "novamem.units", "web", "--port", str(given.port), without=[given.login]),
-        child("worker", "novamem.units", "worker", without=[given.login]),
-        child("scheduler", "novamem.units", "scheduler", without=[given.login]),
-        child("indexes", "novamem.owner_command", str(given.login), "indexes", "--every", "60", without=[]),
+        child("web", "novamem.units", "web", "--port", str(given.port), without=[login]),
+        child("worker", "novamem.units", "worker", without=[login]),
+        child("scheduler", "novamem.units", "scheduler", without=[login]),
+        child("indexes", "novamem.owner_command", str(login), "indexes", "--every", "60", without=[]),
     ]
 
 
-def _wait_for(web: Child, address: str) -> None:
+def _wait_for(web: Child, address: str, told: list[int]) -> None:
     deadline = time.monotonic() + READY
     while not _answers(f"{address}/readyz"):
+        _heed(told)
         if web.exit_code is not None:
             raise CanNotServe(f"The web server ended:\n{web.last_words()}")
         if time.monotonic() > deadline:

@@ -1,9 +1,12 @@
 """The logs of the server's programs, which stay small while these run."""
 
+import errno
+import os
 import time
 
 import pytest
 
+from novamem import processes
 from novamem.processes import GRACE, Child, stop
 
 MOST = 2_000
@@ -46,3 +49,24 @@ def test_what_never_started_is_not_waited_for(tmp_path):
     begun = time.monotonic()
     stop([Child("idle", "talking", [], logs=tmp_path)], hurried=lambda: False)
     assert time.monotonic() - begun < GRACE
+
+
+def test_what_could_not_be_forked_is_tried_again(talker, tmp_path, monkeypatch, capsys):
+    def none_left():
+        raise BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")
+
+    child = Child("late", "talking", ["y"], logs=tmp_path)
+    monkeypatch.setattr(processes, "BACKOFF", (0,))
+    with monkeypatch.context() as full:
+        full.setattr(os, "fork", none_left)
+        child.start()
+        assert not child.is_running
+        child.tend()
+        child.tend()
+        assert not child.is_running
+    assert "late ended (there is no room for another process) and starts again in 0 s" in capsys.readouterr().err
+    child.tend()
+    child.tend()
+    assert child.is_running
+    stop([child], hurried=lambda: False)
+    assert not child.is_running

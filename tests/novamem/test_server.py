@@ -13,7 +13,7 @@ import pytest
 from novamem import ports, server
 from novamem.cluster import PostgresCluster
 from novamem.ports import CanNotServe, choose_port
-from tests.novamem.conftest import LOCAL, Python, Served, memory_has, wait_for
+from tests.novamem.conftest import LOCAL, Python, Served, ended, memory_has, until, wait_for
 
 pytestmark = pytest.mark.long
 
@@ -103,6 +103,39 @@ def test_only_what_builds_indexes_knows_the_owner(serve: Callable[[], Served], d
         owners = [child for child in family if memory_has(child, passwords["nova_owner"])]
         assert owners == served.children("-m novamem.owner_command")
         assert all(memory_has(child, passwords["nova_app"]) for child in family)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_while_it_begins_anew_stops_it(python: Python, data_dir: Path, number: int) -> None:
+    run = python("-m", "novamem.server", settings={"NOVAMEM_DATA_DIR": str(data_dir), "PORT": "0"}, stderr=-1)
+    until(lambda: "--anew" in psutil.Process(run.pid).cmdline(), run)
+    run.send_signal(number)
+    code, _, said = ended(run)
+    assert (code, said.splitlines()[-1]) == (0, "stopped")
+
+
+# What a signal's handler raises in a callback is lost.
+IN_A_CALLBACK = """
+import signal
+from novamem import preload, server
+
+class Dying:
+    def __del__(self):
+        signal.raise_signal(signal.SIGTERM)
+
+def load():
+    Dying()
+    print("went on", flush=True)
+
+preload.load = load
+raise SystemExit(server.main())
+"""
+
+
+def test_no_signal_is_lost_while_it_starts(python: Python, data_dir: Path) -> None:
+    run = python("-c", IN_A_CALLBACK, settings={"NOVAMEM_DATA_DIR": str(data_dir), "PORT": "0"}, stderr=-1)
+    code, out, said = ended(run)
+    assert (code, out, said.splitlines()[-1]) == (0, "went on\n", "stopped")
 
 
 def test_starts_again_with_nothing_to_do(serve: Callable[[], Served]) -> None:
