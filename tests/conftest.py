@@ -276,8 +276,7 @@ def _a_committed_project() -> Iterator[Project]:
     finally:
         with connections["owner"].cursor() as cursor:
             cursor.execute("DELETE FROM memories_project WHERE id = %s", [made.id])
-        for alias in connections:
-            connections[alias].close()
+        connections["default"].close()
 
 
 @pytest.fixture
@@ -321,7 +320,8 @@ def _nobody_stays(request: pytest.FixtureRequest, django_db_blocker: Any) -> Ite
             stayed = cursor.fetchall()
             cursor.execute("DELETE FROM auth_user RETURNING username")
             stayed += cursor.fetchall()
-            cursor.execute("TRUNCATE django_session, memories_loginevent")  # no key leads from them to whom they name
+            for table in ("django_session", "memories_loginevent"):  # no key leads from them to whom they name
+                cursor.execute(f"DELETE FROM {table}")  # TRUNCATE makes files anew, which takes ten times as long
             connections["owner"].close()
         assert not stayed
 

@@ -1,7 +1,11 @@
 """What the programs of a server share: loaded without trouble, and all that they would load later."""
 
+import pytest
+
 from novamem.database import Logins
 from tests.novamem.conftest import Python
+
+pytestmark = pytest.mark.long
 
 LOADED = """
 import sys, threading
