@@ -26,10 +26,9 @@ from memories.models import (
     Revision,
 )
 from memories.models.enums import INSTRUCTION, MATERIAL, Compression, FragmentType, SourceClass, Status, Verb
-from memories.models.fragment import PROCEDURE, procedure_of, wording_of
+from memories.models.fragment import BY_HAND, BY_PERSON, PROCEDURE, procedure_of, wording_of
 from memories.providers import active_model, embed
 
-ARCHIVED_BY_HAND = "by_hand"
 SENTENCE = 3  # words: a value of fewer says nothing by itself
 
 
@@ -266,7 +265,8 @@ def archive(principal: Principal, fragment_id: uuid.UUID, *, now: datetime.datet
         if row.status in (Status.SUPERSEDED, Status.ARCHIVED):
             raise History(f"this memory is {row.status} already")
         end_waiting(row, now=now)
-        row.status, row.archived_reason, row.updated_at = Status.ARCHIVED, ARCHIVED_BY_HAND, now
+        row.status, row.updated_at = Status.ARCHIVED, now
+        row.archived_reason = BY_PERSON if principal.kind == "person" else BY_HAND
         row.save(update_fields=["status", "archived_reason", "updated_at"])
         return row
 
@@ -292,13 +292,15 @@ def archive_key(principal: Principal, namespace: str, key: str, *, now: datetime
 def unarchive(principal: Principal, fragment_id: uuid.UUID, *, now: datetime.datetime) -> Fragment:
     """Let an archived fragment stand again, as far as the gate allows: it replaces nothing that is as strong.
 
-    Raise NotFound, NotPermitted also for what a person rejected, and History for what is not archived.
+    Raise NotFound, NotPermitted also for what a person rejected or archived, and History for what is not archived.
     """
     with access.enter(principal, why="unarchive"):
         lock_claimed_keys(principal.project_id, fragment_id=fragment_id)
         row = fragment_for_change(principal, fragment_id)
         if row.status != Status.ARCHIVED:
             raise History(f"this memory is {row.status}, not archived")
+        if principal.kind == "key" and row.archived_reason == BY_PERSON:
+            raise NotPermitted("a person archived this; a person may bring it back")
         # What little a compaction left may state nothing any more.
         original = Archive.objects.within(row.project_id).originals([row]).get(row.id, row.content)
         row.updated_at = now

@@ -37,6 +37,8 @@ from memories.models.tenant import (
     unique_in_project,
 )
 
+# Why a memory is archived where neither gate nor upkeep did it: a key did, or a person, whose word binds keys.
+BY_HAND, BY_PERSON = "by_hand", "by_person"
 HAPPENED_AT_A_TIME = models.Q(event_at__isnull=False)
 LONGEST_TEXT = 2000  # that the column takes
 CONTENT_LIMIT: int = settings.MAX_CONTENT_LENGTH

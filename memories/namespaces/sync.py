@@ -10,6 +10,7 @@ from conflicts.rulings import fragment_ruled
 from memories.erasure import erase
 from memories.models import Fragment
 from memories.models.enums import Status
+from memories.models.fragment import BY_HAND, BY_PERSON
 from memories.models.sql import execute, fetch
 from memories.namespaces.copies import PARTS, CopyRoute, Part, await_vectors, chosen, copy, note_origins, paired
 from memories.namespaces.diff import at_once
@@ -86,11 +87,12 @@ DOUBTED = f"""
         AND t.status = 'active' AND t.disputes > 0 AND {STANDING} RETURNING t.id"""
 # What a stronger reviewer chose in the target stays.
 PUT_AWAY = f"""
-    SELECT p.theirs FROM branch_pairs p JOIN memories_fragment s ON s.project_id = %(project)s AND s.id = p.mine
+    SELECT p.theirs, s.archived_reason FROM branch_pairs p
+    JOIN memories_fragment s ON s.project_id = %(project)s AND s.id = p.mine
     JOIN memories_fragment t ON t.project_id = %(project)s AND t.id = p.theirs
         AND greatest(t.authority, {fragment_ruled("t")}) <= greatest(s.authority, {fragment_ruled("s")})
-    WHERE p.status = 'archived' AND s.archived_reason = 'by_hand' AND p.their_status IN ('active', 'disputed')
-        AND NOT p.they_changed ORDER BY p.theirs"""
+    WHERE p.status = 'archived' AND s.archived_reason IN ('{BY_HAND}', '{BY_PERSON}')
+        AND p.their_status IN ('active', 'disputed') AND NOT p.they_changed ORDER BY p.theirs"""
 
 
 def forget_there(way: CopyRoute, *, now: datetime.datetime) -> list[uuid.UUID]:
@@ -118,11 +120,12 @@ def sync_details(way: CopyRoute, coming: Sequence[uuid.UUID], *, now: datetime.d
         for statement in (DETAILS, FRESHER, VOTED, DOUBTED):
             changed |= {i for (i,) in fetch(statement, values)}
         execute(READ, values)
-        put_away = [i for (i,) in fetch(PUT_AWAY, values)]
-    end_waiting_of_many(way.source.project_id, put_away, now=now)
-    Fragment.objects.within(way.source.project_id).filter(id__in=put_away).update(
-        status=Status.ARCHIVED, archived_reason="by_hand", updated_at=now
-    )
+        put_away = dict(fetch(PUT_AWAY, values))
+    end_waiting_of_many(way.source.project_id, list(put_away), now=now)
+    for why in sorted(set(put_away.values())):
+        Fragment.objects.within(way.source.project_id).filter(
+            id__in=[each for each, its_reason in put_away.items() if its_reason == why]
+        ).update(status=Status.ARCHIVED, archived_reason=why, updated_at=now)
     return changed | set(put_away)
 
 

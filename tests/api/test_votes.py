@@ -1,10 +1,11 @@
 """Votes and the archive: reinforce, dispute, corroborate, archive, unarchive (docs/spec.md §4, feedback)."""
 
 import uuid
+from dataclasses import replace
 
 import pytest
 
-from memories import access
+from memories import access, ingest
 from memories.models import Fragment
 
 URL = "/api/v1/fragments"
@@ -252,6 +253,15 @@ class TestArchive:
         assert carol.client.post(f"{path}/resolve", wish, format="json").status_code == 200
         assert vote(bob, lost, "unarchive", status=403)["code"] == "not_permitted"
         assert read(bob, lost)["status"] == "archived"
+
+    def test_what_a_person_archived_no_key_brings_back(self, alice, store_fragment, now):
+        fragment = store_fragment()
+        person = replace(alice.principal, kind="person")
+        ingest.updates.archive(person, uuid.UUID(fragment["id"]), now=now)
+        assert vote(alice, fragment, "unarchive", status=403)["code"] == "not_permitted"
+        assert read(alice, fragment)["status"] == "archived"
+        ingest.updates.unarchive(person, uuid.UUID(fragment["id"]), now=now)
+        assert read(alice, fragment)["status"] == "active"
 
     def test_what_waited_because_of_it_ends(self, bob, store_fragment):
         store_fragment("user_explicit", claim={**CLAIM, "value": "$750"})

@@ -1,6 +1,7 @@
 """A merge replays what a branch wrote through the target's gate; it can be looked at first and taken back."""
 
 import datetime
+from dataclasses import replace
 
 import pytest
 from django.utils import timezone
@@ -220,11 +221,12 @@ def test_details_votes_and_reads_are_carried(begun, merge, alice, bob, rows, pri
     assert merge().report["carried"] == []
 
 
-def test_what_was_put_away_by_hand_is_put_away(begun, merge, alice, rows, now):
-    ingest.updates.archive(alice.principal, named_in(rows, SIDE).id, now=now)
+@pytest.mark.parametrize(("kind", "why"), [("key", "by_hand"), ("person", "by_person")])
+def test_what_was_put_away_by_hand_is_put_away(begun, merge, alice, rows, now, kind, why):
+    ingest.updates.archive(replace(alice.principal, kind=kind), named_in(rows, SIDE).id, now=now)
     merge()
     row = named_in(rows, MAIN)
-    assert (row.status, row.archived_reason) == ("archived", "by_hand")
+    assert (row.status, row.archived_reason) == ("archived", why)
 
 
 def test_a_dry_run_says_the_same_and_changes_nothing(begun, merge, store, alice, bob, digest, rows, now):

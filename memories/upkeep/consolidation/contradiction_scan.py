@@ -23,7 +23,7 @@ from memories import access
 from memories.extraction import restated, restated_claims
 from memories.models import Claim, Fragment
 from memories.models.enums import Compression, SourceType, Status
-from memories.models.fragment import PROCEDURE, wording_of
+from memories.models.fragment import BY_HAND, BY_PERSON, PROCEDURE, wording_of
 from memories.upkeep.consolidation.plan_state import MOST_HEARD, Outlook
 from memories.upkeep.consolidation.steps import Phase, StepDraft
 from memories.upkeep.protections import DOCUMENTED
@@ -43,7 +43,8 @@ ALONE = f"""
         AND p.project_id = %s AND p.namespace_id = %s AND p.resolved_at IS NULL AND p.kind IN ('claim', 'text')
     GROUP BY p.newcomer_id, p.newcomer_claim
     HAVING bool_and(o.id IS NULL OR coalesce(e.status, o.status) = 'superseded' OR e.verdict = 'archived'
-        OR (o.status = 'archived' AND o.archived_reason IN ('by_hand', '{REJECTED}', '{PRECEDENT_REJECTED}')))
+        OR (o.status = 'archived'
+            AND o.archived_reason IN ('{BY_HAND}', '{BY_PERSON}', '{REJECTED}', '{PRECEDENT_REJECTED}')))
 """
 # What was read out of a text is believed less than the text itself, which may be stronger than whom it meets.
 HIDDEN = {Fate.REPEATS, Fate.OUTDATED, Fate.LOSES}

@@ -13,6 +13,7 @@ from memories import access
 from memories.access import Principal
 from memories.models import Archive, Operation
 from memories.models.enums import CopyReason, EvictionReason
+from memories.models.fragment import BY_HAND, BY_PERSON
 from memories.models.sql import fetch
 from memories.operations import BadOptions, Options, Progress
 from memories.upkeep.failures import SetAside
@@ -20,7 +21,6 @@ from memories.upkeep.lifecycle.removal import BATCH, Cause, lock_fragments, remo
 from memories.upkeep.protections import USERS_OWN
 
 MOST_TOLD = 1000
-BY_HAND = "by_hand"
 EXPIRED_AT_ONCE = 1000
 
 # A claim with a period is history that people ask for: it stays until it is forgotten. So does what is kept on purpose,
@@ -86,7 +86,7 @@ def _cause(successor: uuid.UUID | None, archived_reason: str) -> Cause:
     """Return what a tombstone says: who took its place, that a person put it away, or that it weighed too little."""
     if successor:
         return Cause(EvictionReason.SUPERSEDED, {"by": str(successor), "archived": archived_reason})
-    by_hand = archived_reason == BY_HAND
+    by_hand = archived_reason in (BY_HAND, BY_PERSON)
     reason = EvictionReason.MANUAL_DELETION if by_hand else EvictionReason.LOW_WEIGHT
     return Cause(reason, {"archived": archived_reason})
 
