@@ -8,7 +8,10 @@ from django.utils import timezone
 from conflicts.public import ClaimDraft
 from memories import access, ingest, jobs, upkeep
 from memories.models import Archive, Fragment, Tombstone
+from memories.models.enums import EvictionReason
 from memories.operations import BadOptions
+from memories.upkeep.lifecycle import archival
+from memories.upkeep.lifecycle.removal import Cause
 from memories.upkeep.lifecycle.snapshots import copy_fragments as take_copies
 
 PERIOD = ClaimDraft(
@@ -111,3 +114,8 @@ def test_many_expire_at_once(fill, principal, now, count):
 def test_it_takes_no_options():
     with pytest.raises(BadOptions):
         jobs.check_options("archive", {"days": 3})
+
+
+@pytest.mark.parametrize("why", ["by_hand", "by_person"])
+def test_who_put_it_away_by_hand_is_told(why):
+    assert archival._cause(None, why) == Cause(EvictionReason.MANUAL_DELETION, {"archived": why})
