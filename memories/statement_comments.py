@@ -4,6 +4,7 @@ import re
 from typing import Any
 
 import structlog
+from django.db.backends.postgresql.base import ServerBindingCursor
 
 # What a caller, or a proxy in front, may call a request; anything else could end the comment.
 PLAIN = re.compile(r"[0-9A-Za-z_-]{1,64}")
@@ -16,9 +17,11 @@ def comment_statements(connection: Any, **_: Any) -> None:
         connection.execute_wrappers.insert(0, commented)
 
 
-def commented(execute: Any, statement: str, *given: Any) -> Any:
-    """Run a statement, with the request's id behind it."""
+def commented(execute: Any, statement: str, params: Any, many: bool, context: Any) -> Any:
+    """Run a statement, with the request's id behind it; but one that is prepared for many requests."""
+    if isinstance(context["cursor"].cursor, ServerBindingCursor):
+        return execute(statement, params, many, context)
     which = str(structlog.contextvars.get_contextvars().get("request_id", ""))
     if isinstance(statement, str) and PLAIN.fullmatch(which):
         statement = f"{statement} /*request_id='{which}'*/"
-    return execute(statement, *given)
+    return execute(statement, params, many, context)

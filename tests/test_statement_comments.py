@@ -1,4 +1,4 @@
-"""Each statement names the request that it is for, and no name of a request becomes a statement."""
+"""Each statement names the request that it is for, or its session does; no name of a request becomes a statement."""
 
 import threading
 
@@ -6,7 +6,8 @@ import pytest
 import structlog
 from django.db import connection
 
-from memories.models.sql import execute, fetch
+from memories.access import enter
+from memories.models.sql import execute, fetch, fetch_prepared
 from memories.statement_comments import commented
 
 RUNNING = "SELECT query FROM pg_stat_activity WHERE pid = pg_backend_pid() AND %s = 1"
@@ -48,10 +49,18 @@ def test_without_a_request_nothing_is_added(sent):
 
 def test_all_statements_of_a_request_name_it(alice, sent):
     answer = alice.client.get("/api/v1/fragments", {"namespace": "acme:main"})
-    # Beside what places a transaction in its project, which is composed of parts.
+    # Beside those that are prepared, and what places a transaction in its project, which is composed of parts.
     ours = [text for text in sent if isinstance(text, str) and not text.startswith(("SAVEPOINT", "RELEASE"))]
-    assert len(ours) > 2
+    ours = [text for text in ours if "nova_find_key" not in text and "nova_answer_rows" not in text]
+    assert len(ours) > 1
     assert {statement.rpartition(" ")[2] for statement in ours} == {f"/*request_id='{answer['X-Request-Id']}'*/"}
+
+
+def test_the_session_names_the_request_of_what_is_prepared(principal):
+    shown = "SELECT query, application_name FROM pg_stat_activity WHERE pid = pg_backend_pid() AND %s = 1"
+    with structlog.contextvars.bound_contextvars(request_id="0f0f-1"), enter(principal, why="test"):
+        ((query, name),) = fetch_prepared(shown, [1])
+    assert (query, name) == (shown.replace("%s", "$1"), "novamem 0f0f-1")
 
 
 def test_a_connection_that_is_made_inside_a_wrapper_leaves_none_behind(django_db_setup, django_db_blocker):

@@ -10,14 +10,13 @@ from fnmatch import fnmatchcase
 from functools import cache
 from typing import Any
 
-from django.db import connection
-
 from memories.access.transactions import enter
 from memories.errors import NovaError
 from memories.models import ApiKey, EmbeddingModel, KeyText, Membership, Owner, Project
 from memories.models.enums import OwnerKind, Role, SourceClass, Users, Verb
 from memories.models.limits import TAKE
 from memories.models.namespace import SHARED, BadUser, parts_of, scope_name, user_of
+from memories.models.sql import prepared_cursor
 
 MODEL_COLUMNS = [str(column.column) for column in EmbeddingModel._meta.concrete_fields]
 # Only who has the secret takes of the key's tokens; that it is the same is decided in constant time besides.
@@ -283,7 +282,7 @@ def principal_of_row(key: ApiKey) -> Principal:
 
 
 def _find_key(statement: str, key: KeyText, **params: Any) -> dict[str, Any] | None:
-    with connection.cursor() as cursor:
+    with prepared_cursor() as cursor:
         cursor.execute(statement, {"key": key.key_id, "digest": key.digest, **params})
         columns = [column.name for column in cursor.description]
         rows = [dict(zip(columns, row, strict=True)) for row in cursor]

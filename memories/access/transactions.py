@@ -60,8 +60,10 @@ def attribute_to(actor: Mapping[str, Any]) -> Iterator[None]:
 
 
 @contextmanager
-def enter(principal: "Principal", *, why: str) -> Iterator[None]:
+def enter(principal: "Principal", *, why: str, keeps_plans: bool = False) -> Iterator[None]:
     """One transaction in the principal's project; inside another one of the same project, a part of it.
+
+    `keeps_plans`: what it prepares is planned once, for whatever values.
 
     Raise OperationalError when Postgres stays away through all tries, about ten seconds, and GoneMeanwhile: nothing was
     written then.
@@ -87,7 +89,8 @@ def enter(principal: "Principal", *, why: str) -> Iterator[None]:
     try:
         with transaction.atomic():
             try:
-                _set_local(principal.project_id, _context(principal, why), users=principal.seen_users)
+                context = _context(principal, why)
+                _set_local(principal.project_id, context, users=principal.seen_users, keeps_plans=keeps_plans)
                 yield
             finally:
                 _entered.reset(token)  # before the commit: what waits for that enters anew
@@ -174,16 +177,22 @@ def _context(principal: "Principal", why: str) -> str:
     who = {"kind": principal.kind, "owner": principal.owner_id, "key": principal.key_id, "user": principal.user_id}
     if principal.kind == "system":
         who |= _asked_by.get()
-    request = structlog.contextvars.get_contextvars().get("request_id")
-    return json.dumps({k: str(v) for k, v in {**who, "request": request, "why": why}.items() if v is not None})
+    return json.dumps({k: str(v) for k, v in {**who, "request": _request_id(), "why": why}.items() if v is not None})
 
 
-def _set_local(project_id: uuid.UUID | None, context: str | None, *, users: str) -> None:
-    # Literals, not set_config: they have to reach the workers of a distributed database.
-    statement = "SET LOCAL nova.project = {}; SET LOCAL nova.users = {}; SET LOCAL pghistory.context_metadata = {}"
-    values = map(sql.Literal, (str(project_id or ""), users, context or ""))
+def _request_id() -> Any:
+    return structlog.contextvars.get_contextvars().get("request_id")
+
+
+def _set_local(project_id: uuid.UUID | None, context: str | None, *, users: str, keeps_plans: bool = False) -> None:
+    # Literals, not set_config: they have to reach the workers of a distributed database. The session names the request,
+    # as the text of a prepared statement can't.
+    statement = """SET LOCAL nova.project = {}; SET LOCAL nova.users = {}; SET LOCAL pghistory.context_metadata = {};
+        SET LOCAL application_name = {}"""
+    statement += "; SET LOCAL plan_cache_mode = force_generic_plan" if keeps_plans else ""
+    values = [str(project_id or ""), users, context or "", f"novamem {_request_id() or ''}".strip()]
     with connection.cursor() as cursor:
-        cursor.execute(sql.SQL(statement).format(*values))
+        cursor.execute(sql.SQL(statement).format(*map(sql.Literal, values)))
 
 
 def _show_users(principal: "Principal") -> None:

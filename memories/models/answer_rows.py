@@ -15,7 +15,7 @@ from memories.models.claim import Claim
 from memories.models.fragment import Access, Fragment
 from memories.models.namespace import Namespace
 from memories.models.project import Project
-from memories.models.sql import array_of, fetch
+from memories.models.sql import array_of, fetch, fetch_prepared
 
 BESIDE = ("linked", "replaced", "waiting_for", "contested", "doubted")
 
@@ -69,7 +69,8 @@ def load_answer_rows(project_id: uuid.UUID, fragments: Sequence[uuid.UUID] | Que
     else:
         ids, values = "%s::uuid[]", (array_of(fragments),)
     columns, models = _statement()
-    rows = fetch(f"SELECT {columns} FROM nova_answer_rows(%s, {ids}) AS r", [project_id, *values])
+    ask = fetch if isinstance(fragments, QuerySet) else fetch_prepared
+    rows = ask(f"SELECT {columns} FROM nova_answer_rows(%s, {ids}) AS r", [project_id, *values])
     shared: dict[uuid.UUID, Any] = {}
     return [_made(row, models, shared) for row in rows]
 

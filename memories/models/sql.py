@@ -1,9 +1,13 @@
 """Statements in SQL, where the ORM has no words for them or takes longer to find these than Postgres to answer."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
+from weakref import WeakKeyDictionary
 
-from django.db import connection
+from django.db import NotSupportedError, OperationalError, connection
+from django.db.backends.postgresql.base import ServerBindingCursor
+from psycopg.pq import Format
 
 Values = Sequence[Any] | Mapping[str, Any]
 
@@ -23,6 +27,52 @@ def fetch(statement: str, values: Values) -> list[tuple[Any, ...]]:
     with connection.cursor() as cursor:
         cursor.execute(statement, values)
         return list(cursor.fetchall())
+
+
+def fetch_prepared(statement: str, values: Values, *, binary: bool = False) -> list[tuple[Any, ...]]:
+    """As `fetch`, by a statement that a session of Postgres parses and plans once; `binary`: rows in its own form.
+
+    Raise OperationalError where a migration changed meanwhile what it returns; the next connection knows that.
+    """
+    with prepared_cursor(binary=binary) as cursor:
+        cursor.execute(statement, values)
+        return list(cursor.fetchall())
+
+
+@contextmanager
+def prepared_cursor(*, binary: bool = False) -> Iterator[Any]:
+    """Return a cursor for what `fetch_prepared` does: the text names no values, these go beside it."""
+    connection.ensure_connection()
+    if connection.queries_logged:  # whoever collects statements reads them with their values
+        with connection.cursor() as logged:
+            yield logged
+        return
+    session: Any = connection.connection
+    cursor: Any = ServerBindingCursor(session)  # type: ignore[call-arg]
+    cursor.format = Format.BINARY if binary else Format.TEXT
+    # Only meanwhile: psycopg would remember the text of whatever others execute, too.
+    session.prepare_threshold = 0 if _is_own(session) else None
+    try:
+        with connection.make_cursor(cursor) as wrapped:
+            yield wrapped
+    except NotSupportedError as error:
+        session.close()
+        raise OperationalError("the tables were changed meanwhile") from error
+    finally:
+        session.prepare_threshold = None
+
+
+def _is_own(session: Any) -> bool:
+    """Return whether a connection is a session of Postgres; a pooler hands out another one for each transaction."""
+    if session not in _sessions:
+        ((which,),) = session.execute("SELECT pg_backend_pid()").fetchall()
+        _sessions[session] = which == session.info.backend_pid
+        session.prepared_max = MOST_PREPARED
+    return _sessions[session]
+
+
+MOST_PREPARED = 16  # statements of a session: the plan of the largest takes a megabyte
+_sessions: WeakKeyDictionary[Any, bool] = WeakKeyDictionary()
 
 
 def execute(statement: str, values: Values) -> int:

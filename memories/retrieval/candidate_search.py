@@ -18,7 +18,7 @@ from memories.models.sql import PROJECT, fetch
 from memories.retrieval.query_features import Cues
 from memories.retrieval.questions import Filters, Reach
 from memories.retrieval.search_plan import FEW, PlanGround, SearchWay, choose_search
-from memories.retrieval.search_scopes import SearchScope, inside, reached, where
+from memories.retrieval.search_scopes import Query, SearchScope, inside, reached, where
 
 # How many texts a question's rare words may stand in together, and where the others have to meet. Times and weights are
 # checked after the hits were found: more of these have to be fetched.
@@ -137,9 +137,15 @@ def speaker_of(beginning: str) -> str:
 # The same in SQL.
 SPEAKER = rf"lower(substring(left(content, {BEGINNING}) FROM '^([^:\n]*):'))"
 
+# Which of the persons in the question the best by words show speaking; of each looked for until it is found.
+SPEAKING = f"""
+    SELECT p.person FROM unnest(%s::text[]) AS p (person) WHERE EXISTS (
+        SELECT FROM words AS w WHERE p.person = (SELECT {SPEAKER} FROM memories_fragment
+            WHERE project_id = {PROJECT} AND id = w.fragment_id AND source_type = 'conversation') OFFSET 0)"""
+
 # The best of each side: of those that are asked, and of the others.
 BEST = f"""
-    SELECT h.fragment_id, h.score, h.rank, {{speaker}} FROM (
+    SELECT h.fragment_id, h.score, h.rank FROM (
         SELECT h.fragment_id, h.score,
             row_number() OVER (PARTITION BY n.place > %s ORDER BY h.score DESC, h.fragment_id) AS rank
         FROM {READ} AS r
@@ -156,42 +162,24 @@ BEST = f"""
         ) AS h
     ) AS h
     WHERE h.rank <= %s ORDER BY h.score DESC, h.fragment_id"""
-SPEAKS = f"""(SELECT {SPEAKER} FROM memories_fragment
-        WHERE project_id = {PROJECT} AND id = h.fragment_id AND source_type = 'conversation')"""
-
-
-@dataclass(frozen=True, slots=True)
-class Query:
-    """A statement, or a part of one, and its parameters."""
-
-    statement: str
-    params: list[Any]
 
 
 class KeywordHits(dict[uuid.UUID, float]):
     """BM25 score by fragment id, best first.
 
-    `further` are the scores of those behind, by id as text, for what is found by other means; `speakers` whom of the
-    persons in the question the best show speaking.
+    `further` are the scores of those behind, by id as text, for what is found by other means.
     """
 
     further: Mapping[str, float] = {}
-    speakers: frozenset[str] = frozenset()
 
     @classmethod
     def of(
-        cls,
-        rows: Iterable[tuple[str, float, int]],
-        search: Search,
-        *,
-        ids: Mapping[str, uuid.UUID],
-        speakers: Iterable[str],
+        cls, rows: Iterable[tuple[str, float, int]], search: Search, *, ids: Mapping[str, uuid.UUID]
     ) -> "KeywordHits":
-        """Return what (id as text, score, rank), best first, and those who speak there make; of the best the `ids`."""
+        """Return what (id as text, score, rank), best first, make; of the best the `ids`."""
         rows = list(rows)
         found = cls({ids[which]: score for which, score, rank in rows if rank <= search.most and which in ids})
         found.further = {which: score for which, score, rank in rows if rank > search.most}
-        found.speakers = search.cues.persons & frozenset(speakers)
         return found
 
 
@@ -205,12 +193,8 @@ def keyword_hits(
     """Return the `most` best of the scopes and as many of the `others`; as `keyword_query` has it."""
     query = keyword_query(scopes, search, others=others, among=among)
     rows = fetch(query.statement, query.params)
-    return KeywordHits.of(
-        ((str(which), score, rank) for which, score, rank, _ in rows),
-        search,
-        ids={str(which): which for which, *_ in rows},
-        speakers=(speaker for *_, speaker in rows),
-    )
+    named = [(str(which), score, rank) for which, score, rank in rows]
+    return KeywordHits.of(named, search, ids={str(which): which for which, *_ in rows})
 
 
 def keyword_query(
@@ -229,14 +213,12 @@ def keyword_query(
     # Row by row, best first, until enough passed: most of them are never looked at.
     checked = f"""CROSS JOIN LATERAL (SELECT FROM memories_fragment WHERE memories_fragment.project_id = {PROJECT}
             AND memories_fragment.id = one.fragment_id AND {condition} OFFSET 0) AS f LIMIT %s"""
-    persons = search.cues.persons
-    statement = BEST.format(checked=checked if condition else "", speaker=SPEAKS if persons else "NULL")
+    statement = BEST.format(checked=checked if condition else "")
     counts = among.counts if among else {}
     read = [*scopes, *others]
     _, *named = _named(read)
     reached_by = [filters.statuses, reach.session_id, reach.at]
     params: list[Any] = [
-        *([read[0].project_id] if persons else []),
         len(scopes),
         *named,
         *reached_by,
@@ -303,14 +285,22 @@ def nearest(
     return dict(sorted(found, key=lambda row: (-row[1], row[0]))[: search.most]), dict(query.scoped)
 
 
-def asked_vector(search: Search, *, beside_words: bool = False) -> Query:
-    """Return the CTE `asked`: the question's vector, or that without its persons where `words` show these speaking."""
-    vector = f"%s::halfvec({search.model.dim})"
-    if not beside_words or search.impersonal is None:
-        return Query(f"asked (vector) AS MATERIALIZED (SELECT {vector})", [search.vector])
-    chosen = f"""asked (vector) AS MATERIALIZED (SELECT CASE
-        WHEN EXISTS (SELECT FROM words WHERE speaker = ANY (%s)) THEN {vector} ELSE {vector} END)"""
-    return Query(chosen, [list(search.cues.persons), search.impersonal, search.vector])
+def asked_vector(search: Search) -> Query:
+    """Return the CTE `asked` with the question's vector."""
+    return Query(f"asked (vector) AS MATERIALIZED (SELECT %s::halfvec({search.model.dim}))", [search.vector])
+
+
+def asked_beside_words(search: Search, *, project_id: uuid.UUID) -> Query:
+    """Return the CTE `asked`, with the vector without the question's persons where `words` show these `speaking`."""
+    if search.impersonal is None:
+        asked, spoken = asked_vector(search), Query("SELECT NULL WHERE false", [])
+    else:
+        vector = f"%s::halfvec({search.model.dim})"
+        chosen = f"SELECT CASE WHEN EXISTS (SELECT FROM speaking) THEN {vector} ELSE {vector} END"
+        asked = Query(f"asked (vector) AS MATERIALIZED ({chosen})", [search.impersonal, search.vector])
+        spoken = Query(SPEAKING, [list(search.cues.persons), project_id])
+    statement = f"speaking (person) AS MATERIALIZED ({spoken.statement}), {asked.statement}"
+    return Query(statement, [*spoken.params, *asked.params])
 
 
 def nearest_query(
@@ -338,7 +328,6 @@ def nearest_query(
 
 
 NOBODY = "SELECT NULL::uuid, NULL::float8 WHERE false"
-NO_WORDS = "SELECT NULL::uuid, NULL::float8, NULL::bigint, NULL::text WHERE false"
 
 
 def _nearest_by_index(scope: SearchScope, search: Search) -> Query:
@@ -359,17 +348,20 @@ def _nearest(scopes: Sequence[SearchScope], search: Search, *, exact: bool, amon
     picked = "AND memories_embedding.fragment_id = ANY (%s::uuid[])" if among else ""
     dim = search.model.dim
     distance = f"(memories_embedding.vector::halfvec({dim}) <#> (SELECT vector FROM asked))"
+    # An index of one namespace serves only a statement that names it.
+    here = inside(scopes, "memories_embedding", worded=not exact)
     statement = f"""
         SELECT memories_embedding.fragment_id, -{distance}
         FROM memories_embedding {joined if condition else ""}
-        WHERE memories_embedding.project_id = '{scopes[0].project_id}'
-            AND {inside(scopes, "memories_embedding")}
-            AND memories_embedding.model_id = '{search.model.id}' AND memories_embedding.status = ANY (%s)
+        WHERE memories_embedding.project_id = {PROJECT} AND {here.statement}
+            AND memories_embedding.model_id = {"%s" if exact else f"'{search.model.id}'"}
+            AND memories_embedding.status = ANY (%s)
             {"" if search.filters.wants_cold else "AND NOT memories_embedding.cold"}
             AND {reach} {f"AND {condition}" if condition else ""} {picked}
         ORDER BY {distance}{" + 0" if exact else ""} LIMIT %s"""
     few = [among.ids] if among else []
-    return Query(statement, [search.filters.statuses, *times, *values, *few, search.most])
+    params = [scopes[0].project_id, *here.params, *([search.model.id] if exact else [])]
+    return Query(statement, [*params, search.filters.statuses, *times, *values, *few, search.most])
 
 
 def indexed(scopes: Sequence[SearchScope], model: EmbeddingModel) -> dict[uuid.UUID, int]:

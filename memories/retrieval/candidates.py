@@ -15,18 +15,17 @@ from memories.models import Claim, Fragment
 from memories.models.enums import INSTRUCTION, SourceClass
 from memories.models.fragment import wording_of
 from memories.models.scoring import LAST_USED, STABILITY, Rates, days_since
-from memories.models.sql import PROJECT, array_of, fetch
+from memories.models.sql import PROJECT, array_of, fetch, fetch_prepared
 from memories.retrieval.candidate_search import (
     BEGINNING,
     NOBODY,
     KeywordHits,
     NearestQuery,
-    Query,
     Search,
-    asked_vector,
+    asked_beside_words,
     speaker_of,
 )
-from memories.retrieval.search_scopes import SearchScope, literals, reached, where
+from memories.retrieval.search_scopes import Query, SearchScope, among_roots, reached, where
 
 Place = tuple[uuid.UUID, str, int]
 Message = tuple[uuid.UUID, str, int | None, str]
@@ -147,12 +146,12 @@ LOADED = """
     ) AS a ON true
     LEFT JOIN LATERAL (
         SELECT -(vector <#> {asked}) AS cosine, vector FROM memories_embedding
-        WHERE project_id = {project} AND fragment_id = f.id AND root_id IN ({roots}) AND namespace_id = f.namespace_id
-            AND model_id = '{model}' OFFSET 0
+        WHERE project_id = {project} AND fragment_id = f.id AND {roots} AND namespace_id = f.namespace_id
+            AND model_id = %s OFFSET 0
     ) AS e ON true
     {among}"""
 # What words and vectors find, what was said beside the best of that, and all claims as long as they are few.
-FOUND = """WITH words (fragment_id, score, rank, speaker) AS MATERIALIZED ({words}),
+FOUND = """WITH words (fragment_id, score, rank) AS MATERIALIZED ({words}),
     {asked}, near (fragment_id, cosine) AS MATERIALIZED ({near}),
     places AS MATERIALIZED (
         SELECT namespace_id, conversation_id, sequence FROM memories_fragment
@@ -182,7 +181,7 @@ AMONG_FOUND = f"""WHERE f.project_id = {PROJECT} AND f.id = ANY (ARRAY(
 # are, as far as it was counted.
 WORDS_FOUND = """CASE WHEN row_number() OVER () = 1 THEN json_build_array((
     SELECT string_agg(concat_ws(' ', fragment_id, score, rank), E'\\n' ORDER BY score DESC, fragment_id) FROM words
-    ), (SELECT json_agg(DISTINCT speaker) FROM words WHERE speaker <> ''), (SELECT count(*) FROM held))::text END"""
+    ), (SELECT json_agg(person) FROM speaking), (SELECT count(*) FROM held))::text END"""
 WAYS = """f.id IN (SELECT fragment_id FROM near), f.id IN (SELECT fragment_id FROM beside),
         f.id IN (SELECT fragment_id FROM held), f.id IN (SELECT fragment_id FROM standing)"""
 # A message beyond a fragment's length is kept in pieces, "id#1", "id#2", …; by sequence too, as "#n" may end an id.
@@ -196,15 +195,17 @@ STANDING = f"""
     ORDER BY memories_fragment.created_at DESC, memories_fragment.id LIMIT %s"""
 KEYS = """ARRAY(SELECT key_digest FROM memories_claim
             WHERE project_id = f.project_id AND fragment_id = f.id AND status = 'active')"""
+NO_KEYS = "'{}'::bytea[]"  # where the claims come along, which have them
 PLAIN = "f.authority, f.owner_id, '', NULL, NULL, NULL"
-SAID_BESIDE = "CASE WHEN jsonb_exists_any(f.extra, '{trigger,steps}') THEN f.extra END"
+SAID_BESIDE = "CASE WHEN jsonb_exists_any(f.extra, '{trigger,steps}') THEN f.extra::text END"
 BELIEVED = f"""greatest(f.authority, {text_ruled("f")}), f.owner_id, f.content, {SAID_BESIDE},
         (SELECT jsonb_agg(jsonb_build_array(m.subject, m.predicate, m.value, m.exclusive, encode(m.key_digest, 'hex'),
-            greatest(m.authority, {claim_ruled("m")})) ORDER BY m.position)
+            greatest(m.authority, {claim_ruled("m")})) ORDER BY m.position)::text
         FROM memories_claim m WHERE m.project_id = f.project_id AND m.fragment_id = f.id AND m.status = 'active'),
         halfvec_send(e.vector)"""
 VECTOR_HEAD = 4  # bytes before the numbers of a vector as Postgres sends it
 MOST_INSTRUCTIONS = 50  # the newest, of which the nearest are taken
+FEW_SCOPES = 8  # for each number of them a session keeps a plan
 FEW_CLAIMS = 120  # of so many all are loaded, which takes less than asking once more for those that are sought
 MOST_CLAIMS = 50  # that a question brings in by their keys, the strongest
 QUOTED = """(SELECT bool_or(strpos(t.lowered, phrase) > 0)
@@ -223,6 +224,8 @@ class Found:
     candidates: list[Candidate]
     words: KeywordHits
     has_all_claims: bool
+    # Whom of the persons in the question the best by words show speaking.
+    speaking: frozenset[str] = frozenset()
 
     def beside(self, best: Sequence[Candidate]) -> list[Candidate]:
         """Return what was said right before and after these."""
@@ -258,7 +261,7 @@ def find_candidates(
 
     Beside it the neighbours of the best, what is claimed in `claiming`, and standing instructions of `instructing`.
     """
-    asked = asked_vector(search, beside_words=True)
+    asked = asked_beside_words(search, project_id=scopes[0].project_id)
     nearest = near or NearestQuery(NOBODY, [], {})
     nearest.hold_in_view()
     beside, held, standing = _beside(scopes, search), _held(claiming, search), _standing(instructing, search)
@@ -273,16 +276,15 @@ def find_candidates(
     )
     params = [*words.params, *asked.params, *nearest.params, *beside.params, *held.params, *standing.params]
     rows = _load(scopes, search, found=Query(found, params), conditions=search.filters.conditions())
-    by_words, speakers, claims = json.loads(rows[0][-1]) if rows else ("", (), FEW_CLAIMS + 1)
+    by_words, speaking, claims = json.loads(rows[0][-1]) if rows else ("", (), FEW_CLAIMS + 1)
     candidates = [_candidate(row) for row in rows]
     scored = (line.split(" ") for line in by_words.split("\n")) if by_words else ()
     hits = KeywordHits.of(
         ((which, float(score), int(rank)) for which, score, rank in scored),
         search,
         ids={str(candidate.id): candidate.id for candidate in candidates},
-        speakers=speakers or (),
     )
-    return Found(candidates, hits, claims <= FEW_CLAIMS)
+    return Found(candidates, hits, claims <= FEW_CLAIMS, frozenset(speaking or ()))
 
 
 def _beside(scopes: Sequence[SearchScope], search: Search) -> Query:
@@ -350,16 +352,16 @@ def _load(
     """Return the rows of what is `found`, or of the fragments `among` these; of claims, whether `conditions` hold."""
     phrases = search.cues.phrases
     passes, values = where(Fragment, conditions) if conditions else ("", [])
+    roots = among_roots(scopes)
     only_claims = "f.id NOT IN (SELECT fragment_id FROM held) OR " if found else ""
     statement = LOADED.format(
         project=PROJECT,
-        roots=literals(scope.root_id for scope in scopes),
-        model=search.model.id,
+        roots=roots.statement,
         speaker=BEGINNING,
         user=OF_THE_USER,
         piece_of=PIECE_OF,
         quoted=QUOTED if phrases else "false",
-        keys=KEYS,
+        keys=NO_KEYS if search.weighs_claims else KEYS,
         believed=BELIEVED if search.weighs_claims else PLAIN,
         passes=only_claims + PASSES.format(condition=passes) if passes else "true",
         found=found.statement if found else "",
@@ -373,8 +375,12 @@ def _load(
     params = [*(found.params if found else ()), *[search.now] * len(AGES)]
     params += [*(search.cues.period or ("infinity", "infinity")), *([phrases] if phrases else [])]
     params += [search.cues.keys, *values]
-    params += [project_id, *([] if found else [search.vector]), project_id, project_id]
-    return fetch(statement, [*params, *([search.most, FEW_CLAIMS] if among is None else among.params)])
+    params += [project_id, *([] if found else [search.vector]), project_id, *roots.params, search.model.id, project_id]
+    params += [search.most, FEW_CLAIMS] if among is None else among.params
+    # What filters leave is planned for each time, and so is what a project of many namespaces says.
+    if found and not passes and len(scopes) <= FEW_SCOPES:
+        return fetch_prepared(statement, params, binary=True)
+    return fetch(statement, params)
 
 
 def _candidate(row: tuple[Any, ...]) -> Candidate:
@@ -386,6 +392,7 @@ def _candidate(row: tuple[Any, ...]) -> Candidate:
     for subject, predicate, value, exclusive, key, claimed in json.loads(claims) if claims else ():
         claim = (subject, predicate, value, exclusive, bytes.fromhex(key), claimed, found.source, found.vector)
         found.claims.append(Upheld(found.id, found.namespace_id, *claim))
+    found.keys = found.keys or [claim.key for claim in found.claims]
     return found
 
 

@@ -168,7 +168,7 @@ def _search(principal: Principal, understood: UnderstoodQuestion, *, now: dateti
     trail = Trail(understood.cues, parts=understood.parts)
     if vector is not None:
         trail.floor = model.floor if question.floor is None else question.floor
-    with access.enter(principal, why="search"):
+    with access.enter(principal, why="search", keeps_plans=True):
         places = places_of(principal, question, model)
         hits, claims = list[Hit](), None
         if (places.own or places.others) and question.top_k > 0:
@@ -240,8 +240,8 @@ def _candidates(
     drawn = find_candidates(scopes, wanted, words=words, near=near, claiming=claiming, instructing=instructing)
     _follow(trail, drawn, places, most=wanted.most)
     found = [candidate for candidate in drawn.candidates if candidate.id in trail.paths]
-    if drawn.words.speakers and understood.impersonal is not None:
-        trail.speakers = drawn.words.speakers
+    if drawn.speaking:
+        trail.speakers = drawn.speaking
         wanted = replace(wanted, vector=wanted.impersonal)
     if question.first:
         found += _draw_first(question.first, places, wanted, trail)

@@ -3,7 +3,7 @@
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 from django.conf import settings
@@ -13,27 +13,14 @@ from conflicts.keys import CLAIMED, NAMES, Naming, names_from
 from memories import access
 from memories.access import NotPermitted, Principal
 from memories.models import EmbeddingModel, Namespace
+from memories.models.answer_rows import ModelColumns
 from memories.models.namespace import SHARED, parts_of
 from memories.models.scoring import OWN_RATES, Rates
+from memories.models.sql import fetch_prepared
 from memories.retrieval.candidate_search import INDEXED, suffix_of
 from memories.retrieval.conflict_filter import FOREIGN
 from memories.retrieval.questions import Question
 from memories.retrieval.search_scopes import SearchScope, scopes_of
-
-# Raw, because every search asks: the ORM takes longer to word this than Postgres to answer it.
-KNOWN = f"""
-    SELECT n.*, CASE WHEN n.name = ANY (%(roots)s::text[]) AND (%(whole)s OR {CLAIMED}) THEN {NAMES} END AS named,
-        {INDEXED.format(scope="n.id", whole="%(whole)s AND n.name = ANY (%(wanted)s::text[])")} AS vectors,
-        {OWN_RATES} AS rates
-    FROM memories_namespace n
-    WHERE n.project_id = %(project)s AND n.parent_id IS NULL
-        AND (%(wide)s OR n.name = ANY (%(roots)s::text[]) OR n.forked_from_id IS NOT NULL)
-    UNION ALL
-    SELECT n.*, CASE WHEN {CLAIMED} THEN {NAMES} END, {INDEXED.format(scope="n.id", whole="false")}, {OWN_RATES}
-    FROM unnest(%(roots)s::text[], %(users)s::text[]) AS asked (root, "user")
-    JOIN memories_namespace r ON r.project_id = %(project)s AND r.parent_id IS NULL AND r.name = asked.root
-    JOIN memories_namespace n ON n.project_id = r.project_id AND n.parent_id = r.id AND n."user" = asked."user"
-    ORDER BY name"""
 
 
 @dataclass(frozen=True)
@@ -111,10 +98,9 @@ def places_of(principal: Principal, question: Question, model: EmbeddingModel) -
     wanted_roots = {root for root, _ in requested}
     wide = reads_whole_project(principal, wanted=question.project_wide)
     whole = principal.all_users and question.all_users
-    wanted = {"project": principal.project_id, "wide": wide, "whole": whole}
-    wanted |= {"wanted": list(wanted_roots), "model": suffix_of(model)}
+    wanted = {"project": principal.project_id, "wanted": list(wanted_roots), "model": suffix_of(model)}
     wanted |= {"roots": [root for root, _ in order], "users": [user for _, user in order]}
-    known: list[Any] = list(Namespace.objects.raw(KNOWN, wanted))
+    known = [_namespace(row) for row in fetch_prepared(_known(wide=wide, whole=whole), wanted)]
     rows = [row for row in known if _key(row) in order or wide and principal.covers_reading(row.name)]
     family = relatives([row for row in rows if row.root_name in wanted_roots], known)
     own = [row for row in rows if _key(row) in order and (row.root_name in wanted_roots or row.id not in family)]
@@ -127,6 +113,43 @@ def places_of(principal: Principal, question: Question, model: EmbeddingModel) -
     indexed = {row.id: row.vectors for row in [*own, *others] if row.vectors is not None}
     rates = Rates.of(known[0].rates) if known else Rates()
     return Places(scopes, scopes_of(others), beside, names, indexed, rates)
+
+
+@cache
+def _known(*, wide: bool, whole: bool) -> str:
+    """Return the statement for what may be asked for, and what it may be related to, with what a search needs of it.
+
+    Raw, because the ORM takes longer to word it than Postgres to answer it. Both flags stand in the text: one plan for
+    all would read every namespace of the project.
+    """
+    columns = ", ".join(f'n."{field.column}"' for field in Namespace._meta.concrete_fields)
+    everything, everybody = str(wide).lower(), str(whole).lower()
+    with_users = f"{everybody} AND n.name = ANY (%(wanted)s::text[])"
+    return f"""
+    SELECT {columns}, CASE WHEN n.name = ANY (%(roots)s::text[]) AND ({everybody} OR {CLAIMED}) THEN {NAMES} END,
+        {INDEXED.format(scope="n.id", whole=with_users)}, {OWN_RATES}
+    FROM memories_namespace n
+    WHERE n.project_id = %(project)s AND n.parent_id IS NULL
+        AND ({everything} OR n.name = ANY (%(roots)s::text[]) OR n.forked_from_id IS NOT NULL)
+    UNION ALL
+    SELECT {columns}, CASE WHEN {CLAIMED} THEN {NAMES} END, {INDEXED.format(scope="n.id", whole="false")}, {OWN_RATES}
+    FROM unnest(%(roots)s::text[], %(users)s::text[]) AS asked (root, "user")
+    JOIN memories_namespace r ON r.project_id = %(project)s AND r.parent_id IS NULL AND r.name = asked.root
+    JOIN memories_namespace n ON n.project_id = r.project_id AND n.parent_id = r.id AND n."user" = asked."user"
+    ORDER BY name"""
+
+
+def _namespace(row: Sequence[Any]) -> Any:
+    """Return a namespace with what stands beside it: its names, how many vectors its index holds, its rates."""
+    columns = _columns()
+    namespace = columns.instance(row)
+    namespace.named, namespace.vectors, namespace.rates = row[columns.end :]
+    return namespace
+
+
+@cache
+def _columns() -> ModelColumns:
+    return ModelColumns.of(Namespace, 0)
 
 
 def _key(row: Namespace) -> tuple[str, str | None]:

@@ -40,18 +40,35 @@ def scopes_of(namespaces: Iterable[Namespace]) -> list[SearchScope]:
     return [SearchScope.of(row) for row in namespaces]
 
 
-def literals(ids: Iterable[uuid.UUID]) -> str:
-    """The planner has to see which partitions and which partial index it may use."""
-    return ", ".join(f"'{each}'" for each in dict.fromkeys(ids))
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A statement, or a part of one, and its parameters."""
+
+    statement: str
+    params: list[Any]
 
 
-def inside(scopes: Sequence[SearchScope], table: str) -> str:
-    """Return the rows of a search table that lie in these scopes, as SQL."""
-    roots = f"{table}.root_id IN ({literals(scope.root_id for scope in scopes)})"
-    alone = literals(scope.id for scope in scopes if not scope.whole)
-    whole = literals(scope.root_id for scope in scopes if scope.whole)
-    parts = [f"{table}.namespace_id IN ({alone})" if alone else "", f"{table}.root_id IN ({whole})" if whole else ""]
-    return f"{roots} AND ({' OR '.join(filter(None, parts))})"
+def inside(scopes: Sequence[SearchScope], table: str, *, worded: bool = False) -> Query:
+    """Return the rows of a search table that lie in these scopes; `worded`: with ids that the planner can read."""
+    roots = _among(f"{table}.root_id", (scope.root_id for scope in scopes), worded=worded)
+    alone = _among(f"{table}.namespace_id", (scope.id for scope in scopes if not scope.whole), worded=worded)
+    whole = _among(f"{table}.root_id", (scope.root_id for scope in scopes if scope.whole), worded=worded)
+    either = " OR ".join(part.statement for part in (alone, whole) if part.statement)
+    return Query(f"{roots.statement} AND ({either})", [*roots.params, *alone.params, *whole.params])
+
+
+def among_roots(scopes: Sequence[SearchScope]) -> Query:
+    """Return the rows of a partitioned table that may lie in these scopes: the other partitions are passed over."""
+    return _among("root_id", (scope.root_id for scope in scopes))
+
+
+def _among(column: str, ids: Iterable[uuid.UUID], *, worded: bool = False) -> Query:
+    """Return the condition that a column is one of these: of a parameter that is a list no partition is known."""
+    each = list(dict.fromkeys(ids))
+    if not each:
+        return Query("", [])
+    values = ", ".join(f"'{one}'" if worded else "%s" for one in each)
+    return Query(f"{column} IN ({values})", [] if worded else each)
 
 
 def where(model: type[Model], conditions: Q) -> tuple[str, Sequence[Any]]:

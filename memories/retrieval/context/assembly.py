@@ -100,7 +100,7 @@ class Memory:
 def build_context(principal: Principal, request: Request, *, now: datetime.datetime) -> Context:
     """Return the context block for a question. Raise what search raises."""
     prepared = prepare_question(principal, replace(request.question, top_k=request.considered), now=now)
-    with access.enter(principal, why="context"):
+    with access.enter(principal, why="context", keeps_plans=True):
         results = answer(principal, prepared, now=now)
         places = results.places
         items, left_out = _candidates(principal, request, places, results, now)

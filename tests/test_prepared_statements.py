@@ -1,0 +1,92 @@
+"""Statements that a session of Postgres parses and plans once, and what becomes of them behind a pooler."""
+
+import pytest
+from django.db import OperationalError, connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from memories import retrieval
+from memories.models import sql
+from memories.models.sql import execute, fetch, fetch_prepared
+
+PREPARED = "SELECT count(*), coalesce(sum(generic_plans), 0) FROM pg_prepared_statements WHERE statement LIKE %s"
+HERONS = "Ann: the heron nests by the mill."
+
+
+@pytest.fixture
+def clean(project):
+    """A session that has prepared nothing."""
+    fetch("SELECT 1 FROM (SELECT pg_backend_pid()) AS session WHERE %s = 1", [1])
+    session = connection.connection
+    session.execute("DEALLOCATE ALL")
+    session._prepared.clear()
+    session._prepared._to_flush.clear()
+    return session
+
+
+def ask(principal, *namespaces, query="Where does the heron nest?", **more):
+    question = retrieval.Question(query, list(namespaces), **more)
+    return [hit.fragment.content for hit in retrieval.find(principal, question, now=timezone.now()).hits]
+
+
+def test_one_plan_serves_the_searches_of_all_namespaces(clean, principal, store):
+    for name in ("acme:main", "acme:other"):
+        store(name, f"{HERONS} {name}")
+    found = [ask(principal, name) for name in ("acme:main", "acme:other", "acme:main", "acme:other")]
+    assert found == [[f"{HERONS} {name}"] for name in ("acme:main", "acme:other")] * 2
+    assert fetch(PREPARED, ["%WITH words%"]) == [(1, 4)]
+
+
+def test_filters_are_planned_for_each_time(clean, principal, store):
+    store("acme:main", HERONS, tags=["bird"])
+    assert ask(principal, "acme:main", filters=retrieval.Filters(tags=["bird"])) == [HERONS]
+    assert fetch(PREPARED, ["%WITH words%"]) == [(0, 0)]
+
+
+def test_behind_a_pooler_nothing_is_prepared(clean, principal, store, monkeypatch):
+    monkeypatch.setattr(sql, "_sessions", {clean: False})
+    store("acme:main", HERONS)
+    assert ask(principal, "acme:main") == [HERONS]
+    assert fetch(PREPARED, ["%"]) == [(0, 0)]
+
+
+def test_a_session_of_postgres_is_told_from_a_pooler(clean, monkeypatch):
+    monkeypatch.setattr(sql, "_sessions", {})
+    assert sql._is_own(clean)
+
+    class Pooled:
+        """Tells another process than answers, as PgBouncer does."""
+
+        info = type("Info", (), {"backend_pid": -1})
+
+        def execute(self, statement):
+            return clean.execute(statement)
+
+    assert not sql._is_own(Pooled())
+
+
+def test_other_statements_leave_nothing_behind(clean):
+    """psycopg would keep the text of each, however large."""
+    fetch_prepared("SELECT %s::int", [1])
+    for n in range(3):
+        fetch("SELECT %s", ["x" * 1000 + str(n)])
+    assert not clean._prepared._counts
+    assert len(clean._prepared._names) == 1
+
+
+def test_who_collects_statements_reads_them_with_their_values(clean):
+    with CaptureQueriesContext(connection) as made:
+        assert fetch_prepared("SELECT %s::text", ["heron"], binary=True) == [("heron",)]
+    assert [query["sql"] for query in made] == ["SELECT 'heron'::text"]
+
+
+@pytest.mark.usefixtures("committed")
+def test_what_a_migration_changed_is_asked_anew():
+    statement = "SELECT name FROM changed_meanwhile"
+    execute("CREATE TEMPORARY TABLE changed_meanwhile (name varchar(5))", [])
+    assert fetch_prepared(statement, []) == []
+    execute("ALTER TABLE changed_meanwhile ALTER name TYPE varchar(6)", [])
+    with pytest.raises(OperationalError, match="changed meanwhile"):
+        fetch_prepared(statement, [])
+    connection.close()
+    assert fetch_prepared("SELECT %s::int", [1]) == [(1,)]
