@@ -20,6 +20,7 @@ from memories.providers.embedders import Embedder, EmbeddingFailed, Readiness, T
 from memories.providers.endpoint import Endpoint
 from memories.providers.exports import INT8
 from memories.providers.fake import FakeEmbedder
+from memories.providers.local import LocalEmbedder
 from memories.providers.minilm import MiniLM
 from memories.providers.sentences import SentenceTransformer
 
@@ -100,9 +101,10 @@ def embed_queries(texts: Sequence[str], *, model: EmbeddingModel) -> list[Any]:
     CACHED.labels(model.name).inc(len(texts) - len(unknown))
     if not unknown:
         return vectors
-    _give_back()
     missing = [texts[n] for n in unknown]
     try:
+        if not isinstance(embedder_of(model), LocalEmbedder):
+            _give_back()  # that takes however long; here it takes milliseconds
         found = _called(lambda embedder: embedder.embed_queries(missing), model, texts=len(missing))
     except EmbeddingFailed as error:
         _report(error, model, texts=len(missing))

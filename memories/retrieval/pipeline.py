@@ -40,6 +40,7 @@ from memories.retrieval.precedence import RankedSeat, Seating
 from memories.retrieval.query_features import Cues, extract_cues
 from memories.retrieval.questions import Hit, Question, Results
 from memories.retrieval.scope import Places, places_of
+from memories.retrieval.speakers import forget_speakers, have_spoken, note_speakers
 from memories.retrieval.terms import terms_of
 from memories.retrieval.trace import Stage, Trail
 from memories.stage_times import note_stages
@@ -58,6 +59,7 @@ TOOK = Histogram("nova_search_seconds", "How long searches take, by stage.", ["s
 class UnderstoodQuestion:
     """A question as it was read, with its vector, None without an embedder, and that without persons; milliseconds.
 
+    Where the persons were seen to speak, both vectors are the one without them.
     `pool`: how many candidates of each kind it draws; `parts`: the questions that it is made of, and `answering` how
     relevant what answers them is; `reranked`: the reranker's scores; `away`: what did not answer.
     """
@@ -73,6 +75,15 @@ class UnderstoodQuestion:
     answering: Mapping[uuid.UUID, float] = field(default_factory=dict)
     reranked: Mapping[uuid.UUID, float] = field(default_factory=dict)
     away: tuple[str, ...] = ()
+
+    @property
+    def takes_speakers_for_granted(self) -> bool:
+        """Return whether the form with the persons was not embedded."""
+        return self.vector is not None and self.vector is self.impersonal
+
+
+class NobodySpeaks(Exception):
+    """Those who were seen to speak do not any more: the question has to be embedded with its persons."""
 
 
 def search(principal: Principal, question: Question, *, now: datetime.datetime) -> Results:
@@ -149,7 +160,8 @@ def _understood(
         cues = extract_cues(question.query, now=now)
     with _timed(took, "embed"):
         model = model or (model_named(question.model) if question.model else principal.active_model or active_model())
-        vector, impersonal = _vectors(cues, model)
+        granted = bool(cues.impersonal) and have_spoken(principal, question, cues.persons)
+        vector, impersonal = _vectors(cues, model, takes_speakers_for_granted=granted)
     pool = max(POOL, 3 * question.top_k)
     return UnderstoodQuestion(question, cues, model, vector, impersonal, took, pool)
 
@@ -164,6 +176,15 @@ def answer(principal: Principal, question: UnderstoodQuestion, *, now: datetime.
 
 
 def _search(principal: Principal, understood: UnderstoodQuestion, *, now: datetime.datetime) -> Results:
+    try:
+        return _searched(principal, understood, now=now)
+    except NobodySpeaks:
+        forget_speakers(principal, understood.question)
+        vector, impersonal = _vectors(understood.cues, understood.model)
+        return _searched(principal, replace(understood, vector=vector, impersonal=impersonal), now=now)
+
+
+def _searched(principal: Principal, understood: UnderstoodQuestion, *, now: datetime.datetime) -> Results:
     question, model, vector, took = understood.question, understood.model, understood.vector, dict(understood.took)
     trail = Trail(understood.cues, parts=understood.parts)
     if vector is not None:
@@ -173,7 +194,7 @@ def _search(principal: Principal, understood: UnderstoodQuestion, *, now: dateti
         hits, claims = list[Hit](), None
         if (places.own or places.others) and question.top_k > 0:
             with _timed(took, "candidates"):
-                found, claims = _candidates(understood, places, trail, now=now)
+                found, claims = _candidates(principal, understood, places, trail, now=now)
             with _timed(took, "rank"):
                 ranked = _ranked(principal, understood, places, found, claims, trail, by_meaning=vector is not None)
             with _timed(took, "load"):
@@ -196,14 +217,17 @@ def _search(principal: Principal, understood: UnderstoodQuestion, *, now: dateti
     )
 
 
-def _vectors(cues: Cues, model: EmbeddingModel) -> tuple[Any, Any]:
+def _vectors(cues: Cues, model: EmbeddingModel, *, takes_speakers_for_granted: bool = False) -> tuple[Any, Any]:
     """Return the question's vector and that of the question without its persons, None where it names none.
 
     The turns of who speaks say "I": their vectors hold the name only where the text puts it before the turn, and then
-    it outweighs what is said. Which of the two is asked shows when words found who speaks.
+    it outweighs what is said. Which of the two is asked shows when words found who speaks; they mostly did before.
     """
     if not cues.impersonal:
         return embed_queries([cues.reduced], model=model)[0], None
+    if takes_speakers_for_granted:
+        (impersonal,) = embed_queries([cues.impersonal], model=model)
+        return impersonal, impersonal
     vector, impersonal = embed_queries([cues.reduced, cues.impersonal], model=model)
     return vector, impersonal
 
@@ -218,7 +242,7 @@ def _timed(took: dict[str, float], stage: str) -> Iterator[None]:
 
 
 def _candidates(
-    understood: UnderstoodQuestion, places: Places, trail: Trail, *, now: datetime.datetime
+    principal: Principal, understood: UnderstoodQuestion, places: Places, trail: Trail, *, now: datetime.datetime
 ) -> tuple[list[Candidate], ClaimsAtHand | None]:
     """Whatever may answer, and the claims to hold it against, where something is claimed.
 
@@ -238,10 +262,13 @@ def _candidates(
     # Of a namespace with all its users nobody's instructions are everybody's.
     instructing = [scope for scope in places.own if not scope.whole] if vector is not None else []
     drawn = find_candidates(scopes, wanted, words=words, near=near, claiming=claiming, instructing=instructing)
+    if understood.takes_speakers_for_granted and not drawn.speaking:
+        raise NobodySpeaks
     _follow(trail, drawn, places, most=wanted.most)
     found = [candidate for candidate in drawn.candidates if candidate.id in trail.paths]
     if drawn.speaking:
         trail.speakers = drawn.speaking
+        note_speakers(principal, question, drawn.speaking)
         wanted = replace(wanted, vector=wanted.impersonal)
     if question.first:
         found += _draw_first(question.first, places, wanted, trail)
@@ -266,10 +293,14 @@ def _candidates(
 
 def _wanted(understood: UnderstoodQuestion, places: Places, *, now: datetime.datetime) -> Search:
     """Return what is looked for."""
-    question, vector, impersonal = understood.question, understood.vector, understood.impersonal
+    question = understood.question
+    vector = None if understood.vector is None else vector_text(understood.vector)
+    impersonal = vector if understood.takes_speakers_for_granted else None
+    if impersonal is None and understood.impersonal is not None:
+        impersonal = vector_text(understood.impersonal)
     return Search(
         understood.cues.reduced,
-        None if vector is None else vector_text(vector),
+        vector,
         understood.model,
         question.filters,
         question.reach(now),
@@ -277,7 +308,7 @@ def _wanted(understood: UnderstoodQuestion, places: Places, *, now: datetime.dat
         now,
         understood.pool,
         bool(places.names),
-        None if impersonal is None else vector_text(impersonal),
+        impersonal,
         NEIGHBOURED,
     )
 

@@ -5,7 +5,10 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from memories import ingest, retrieval
+from memories.ingest import updates
 from memories.ingest.layouts import Message
+from memories.providers import embed_queries
+from memories.retrieval import pipeline, speakers
 
 TURNS = ("Melanie: I painted a kettle.", "Caroline: I saw two herons.", "Melanie: I sing.", "Caroline: I keep bees.")
 
@@ -55,6 +58,52 @@ class TestPersons:
             return len(queries)
 
         assert statements("What bees does Caroline keep?") == statements("What bees does she keep?")
+
+
+class TestSpeakersForGranted:
+    """Of a question about who was seen to speak there one form is embedded: it saves work and changes no answer."""
+
+    QUERY = "What bees does Caroline keep?"
+
+    @pytest.fixture
+    def embedded(self, monkeypatch):
+        """The questions that are embedded."""
+        texts = []
+
+        def noted(questions, *, model):
+            texts.append(list(questions))
+            return embed_queries(questions, model=model)
+
+        monkeypatch.setattr(pipeline, "embed_queries", noted)
+        speakers._seen.clear()
+        return texts
+
+    def test_the_second_question_is_embedded_without_its_persons_only(self, principal, now, embedded):
+        ingest_turns(principal, now, *TURNS)
+        first, second = (explanation_of(principal, now, self.QUERY) for _ in range(2))
+        assert embedded == [["What bees does Caroline keep?", "What bees does keep?"], ["What bees does keep?"]]
+        assert first == second
+
+    def test_whose_turns_are_gone_is_looked_for_by_name_again(self, principal, now, embedded):
+        ingest_turns(principal, now, *TURNS)
+        explanation_of(principal, now, self.QUERY)
+        for hit in ask(principal, now, "Caroline", top_k=9).hits:
+            updates.archive(principal, hit.fragment.id, now=now)
+        ingest_turns(principal, now, "I met Caroline, who keeps bees.", "The kettle is Caroline's.")
+        stale = explanation_of(principal, now, self.QUERY)
+        assert stale["speakers"] == []
+        embedded.clear()
+        assert explanation_of(principal, now, self.QUERY) == stale
+        assert embedded == [["What bees does Caroline keep?", "What bees does keep?"]]
+
+    def test_another_namespace_and_another_user_are_not_taken_for_granted(self, principal, now, embedded, store):
+        ingest_turns(principal, now, *TURNS)
+        explanation_of(principal, now, self.QUERY)
+        store("acme:other", "Caroline keeps bees.")
+        embedded.clear()
+        retrieval.find(principal, retrieval.Question(self.QUERY, ["acme:other"]), now=now)
+        retrieval.find(principal.of_user("ann"), retrieval.Question(self.QUERY, ["acme:main"]), now=now)
+        assert [len(texts) for texts in embedded] == [2, 2]
 
 
 class TestUser:
