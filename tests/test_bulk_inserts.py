@@ -14,7 +14,7 @@ from memories.models.sql import array_of, fetch
 HARD = ["plain", "", 'quo"te', "back\\slash", "\\N", "a,b {c}", "NULL", " edge ", "tab\tline\nend", "naïve 🦦", "%s"]
 
 
-@pytest.mark.parametrize("count", [1, COPY_FROM])
+@pytest.mark.parametrize("count", [1, 2, COPY_FROM])
 def test_lists_arrive_as_they_were(principal: Principal, count: int) -> None:
     """By VALUES and by COPY."""
     now, parents = timezone.now(), [uuid.uuid4(), uuid.uuid4()]
@@ -31,6 +31,7 @@ def test_lists_arrive_as_they_were(principal: Principal, count: int) -> None:
                 tags=HARD,
                 topics=[] if number else HARD[::-1],
                 parents=parents,
+                key=f"otter-{number}",
                 importance=0.5,
                 source="inference",
                 authority=1,
@@ -44,7 +45,8 @@ def test_lists_arrive_as_they_were(principal: Principal, count: int) -> None:
     assert len(found) == count
     for row in rows:
         kept = found[row.id]
-        assert (kept.tags, kept.topics, kept.parents) == (HARD, row.topics, parents)
+        assert (kept.tags, kept.topics, kept.parents, kept.key) == (HARD, row.topics, parents, row.key)
+        assert not row._state.adding
 
 
 @pytest.mark.usefixtures("project")

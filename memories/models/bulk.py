@@ -15,7 +15,7 @@ from pgvector import HalfVector
 from pgvector.django import HalfVectorField
 from psycopg import sql
 
-from memories.models.sql import array_of
+from memories.models.sql import array_of, execute, execute_prepared
 
 COPY_FROM = 50  # below, creating the temporary table costs more than it saves
 AS_IT_IS = (
@@ -36,11 +36,12 @@ def insert(rows: Sequence[models.Model]) -> None:
     """Insert rows of one model. Needs an open transaction for COPY's temporary table."""
     if not rows:
         return
-    model = type(rows[0])
-    if len(rows) < COPY_FROM:
-        model._default_manager.bulk_create(rows)
+    if len(rows) >= COPY_FROM:
+        _copy(type(rows[0]), rows)
     else:
-        _copy(model, rows)
+        (execute if len(rows) > 1 else execute_prepared)(*insert_statement(rows))
+    for row in rows:
+        row._state.adding, row._state.db = False, connection.alias
 
 
 def insert_statement(rows: Sequence[models.Model]) -> tuple[str, list[Any]]:
@@ -54,10 +55,12 @@ def insert_statement(rows: Sequence[models.Model]) -> tuple[str, list[Any]]:
 
 
 def stored_fields(model: type[models.Model]) -> list[Any]:
-    """Return the fields of which a new row gives the values: neither generated nor the database's own."""
-    return [
-        f for f in model._meta.concrete_fields if f.column and not f.generated and f.db_default is models.NOT_PROVIDED
-    ]
+    """Return the fields of which a new row gives the values: neither generated nor what only the database knows."""
+
+    def is_given(field: Any) -> bool:
+        return field.has_default() or field.db_default is models.NOT_PROVIDED
+
+    return [f for f in model._meta.concrete_fields if f.column and not f.generated and is_given(f)]
 
 
 def _copy(model: type[models.Model], rows: Sequence[models.Model]) -> None:

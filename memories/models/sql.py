@@ -75,6 +75,12 @@ MOST_PREPARED = 16  # statements of a session: the plan of the largest takes a m
 _sessions: WeakKeyDictionary[Any, bool] = WeakKeyDictionary()
 
 
+def execute_prepared(statement: str, values: Values) -> None:
+    """As `execute`, by a statement that a session of Postgres parses and plans once. Raise as `fetch_prepared`."""
+    with prepared_cursor() as cursor:
+        cursor.execute(statement, values)
+
+
 def execute(statement: str, values: Values) -> int:
     """Run a statement that answers nothing, inside the open transaction; how many rows it concerned."""
     with connection.cursor() as cursor:

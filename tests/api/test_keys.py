@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from memories import access, jobs
 from memories.models import Fragment, Namespace, Revision
+from memories.models.bulk import COPY_FROM
 
 MAIN = "acme:main"
 URL = "/api/v1/fragments"
@@ -218,3 +219,13 @@ def test_many_at_once_under_one_key_make_one_memory(web, committed, agent_of):
     with ThreadPoolExecutor(4) as pool:
         codes = sorted(pool.map(store, range(8)))
     assert codes == [200] * 7 + [201]
+
+
+@pytest.mark.parametrize("count", [2, COPY_FROM])
+def test_a_batch_of_any_size_keeps_its_keys(alice, count):
+    parts = [{"namespace": "acme:main", "content": f"Heron {n} nests.", "key": f"heron-{n}"} for n in range(count)]
+    kept = alice.client.post("/api/v1/fragments/batch", {"fragments": parts}, format="json")
+    assert kept.status_code == 201
+    again = {"namespace": "acme:main", "content": "Heron 1 is gone.", "key": "heron-1"}
+    answer = alice.client.post("/api/v1/fragments", again, format="json")
+    assert (answer.status_code, answer.json()["id"]) == (200, kept.json()["results"][1]["id"])
