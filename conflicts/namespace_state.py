@@ -1,16 +1,19 @@
 """Namespace state: what belief and ingest need to know of a namespace before a text is heard there, read at once."""
 
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from conflicts.keys import NAMES, Naming, names_from
 from memories.models import Namespace
+from memories.models.answer_rows import ModelColumns
 from memories.models.namespace import parts_of
 from memories.models.scoring import OWN_RATES, Rates
+from memories.models.sql import fetch_prepared
 
-FACTS = f"""n.*, {NAMES} AS named,
+NAMESPACE = ModelColumns.of(Namespace, 0)
+FACTS = f"""{NAMESPACE.worded("n")}, {NAMES} AS named,
     EXISTS (SELECT FROM memories_claim c
         WHERE c.project_id = n.project_id AND c.namespace_id = n.id AND c.status IN ('active', 'disputed')
     ) AS is_claimed,
@@ -67,10 +70,11 @@ def _read(project_id: uuid.UUID, names: list[str]) -> dict[tuple[str, str | None
         "above": [root for root, _ in scopes],
         "users": [user for _, user in scopes],
     }
-    rows: list[Any] = list(Namespace.objects.raw(STATES, wanted))
-    return {
-        (row.root_name, row.user): NamespaceState(
-            row, names_from(row.named), row.is_claimed, row.has_erasures, row.has_rulings, Rates.of(row.rates)
-        )
-        for row in rows
-    }
+    states = [_state(row) for row in fetch_prepared(STATES, wanted)]
+    return {(state.namespace.root_name, state.namespace.user): state for state in states}
+
+
+def _state(row: Sequence[Any]) -> NamespaceState:
+    named, is_claimed, has_erasures, has_rulings, rates = row[NAMESPACE.end :]
+    naming = names_from(named)
+    return NamespaceState(NAMESPACE.instance(row), naming, is_claimed, has_erasures, has_rulings, Rates.of(rates))

@@ -14,7 +14,7 @@ from memories.models.bulk import COPY_FROM, insert, insert_statement
 from memories.models.enums import Tier
 from memories.models.namespace import roots_of
 from memories.models.search import LIVE
-from memories.models.sql import array_of
+from memories.models.sql import array_of, prepared_cursor
 
 
 class BlockedByErasure(NovaError):
@@ -94,7 +94,7 @@ def index_fragments(rows: Sequence[tuple[Fragment, Any, Sequence[Claim]]], *, mo
         vectors = []
     kept, values = insert_statement(vectors) if vectors else ("SELECT", [])
     ids = array_of(row.id for row, _, _ in rows)
-    with connection.cursor() as cursor:
+    with connection.cursor() if len(rows) > 1 else prepared_cursor() as cursor:
         cursor.execute(
             f"""WITH kept AS ({kept}), waiting AS (
                    INSERT INTO memories_pendingembedding (id, project_id, fragment_id, model_id, attempts, not_before)

@@ -36,6 +36,10 @@ class ModelColumns:
         readers = [(n, read) for n, field in enumerate(fields) for read in field.get_db_converters(connection)]
         return cls(model, begin, begin + len(fields), readers)
 
+    def worded(self, alias: str) -> str:
+        """Return the columns of a table under its alias, in the order of the fields."""
+        return ", ".join(f'{alias}."{field.column}"' for field in self.model._meta.concrete_fields)
+
     def instance(self, row: Sequence[Any]) -> Any:
         """Return what the row says, as the ORM would."""
         values = list(row[self.begin : self.end])

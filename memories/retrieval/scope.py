@@ -22,6 +22,8 @@ from memories.retrieval.conflict_filter import FOREIGN
 from memories.retrieval.questions import Question
 from memories.retrieval.search_scopes import SearchScope, scopes_of
 
+NAMESPACE = ModelColumns.of(Namespace, 0)
+
 
 @dataclass(frozen=True)
 class Places:
@@ -122,7 +124,7 @@ def _known(*, wide: bool, whole: bool) -> str:
     Raw, because the ORM takes longer to word it than Postgres to answer it. Both flags stand in the text: one plan for
     all would read every namespace of the project.
     """
-    columns = ", ".join(f'n."{field.column}"' for field in Namespace._meta.concrete_fields)
+    columns = NAMESPACE.worded("n")
     everything, everybody = str(wide).lower(), str(whole).lower()
     with_users = f"{everybody} AND n.name = ANY (%(wanted)s::text[])"
     return f"""
@@ -141,15 +143,9 @@ def _known(*, wide: bool, whole: bool) -> str:
 
 def _namespace(row: Sequence[Any]) -> Any:
     """Return a namespace with what stands beside it: its names, how many vectors its index holds, its rates."""
-    columns = _columns()
-    namespace = columns.instance(row)
-    namespace.named, namespace.vectors, namespace.rates = row[columns.end :]
+    namespace = NAMESPACE.instance(row)
+    namespace.named, namespace.vectors, namespace.rates = row[NAMESPACE.end :]
     return namespace
-
-
-@cache
-def _columns() -> ModelColumns:
-    return ModelColumns.of(Namespace, 0)
 
 
 def _key(row: Namespace) -> tuple[str, str | None]:
