@@ -8,6 +8,7 @@ from django.utils import timezone
 from memories import retrieval
 from memories.models import sql
 from memories.models.sql import execute, fetch, fetch_prepared
+from memories.retrieval.candidates import FEW_SCOPES
 
 PREPARED = "SELECT count(*), coalesce(sum(generic_plans), 0) FROM pg_prepared_statements WHERE statement LIKE %s"
 HERONS = "Ann: the heron nests by the mill."
@@ -37,9 +38,19 @@ def test_one_plan_serves_the_searches_of_all_namespaces(clean, principal, store)
     assert fetch(PREPARED, ["%WITH words%"]) == [(1, 4)]
 
 
-def test_filters_are_planned_for_each_time(clean, principal, store):
-    store("acme:main", HERONS, tags=["bird"])
-    assert ask(principal, "acme:main", filters=retrieval.Filters(tags=["bird"])) == [HERONS]
+def test_filters_have_a_plan_for_whatever_values(clean, principal, store):
+    for tag in ("bird", "otter"):
+        store("acme:main", f"{HERONS} {tag}", tags=[tag])
+    for tag in ("bird", "otter"):
+        assert ask(principal, "acme:main", filters=retrieval.Filters(tags=[tag])) == [f"{HERONS} {tag}"]
+    assert fetch(PREPARED, ["%WITH words%"]) == [(1, 2)]
+
+
+def test_many_scopes_are_planned_for_each_time(clean, principal, store):
+    names = [f"acme:n{n}" for n in range(FEW_SCOPES + 1)]
+    for name in names:
+        store(name, f"{HERONS} {name}")
+    assert len(ask(principal, *names, top_k=20)) == len(names)
     assert fetch(PREPARED, ["%WITH words%"]) == [(0, 0)]
 
 

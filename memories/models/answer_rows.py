@@ -64,6 +64,8 @@ def load_answer_rows(project_id: uuid.UUID, fragments: Sequence[uuid.UUID] | Que
     Each has `claims_made`, its claims in the order of the text, and what `nova_answer_rows` says that stands beside it.
     """
     values: tuple[Any, ...]
+    if not isinstance(fragments, QuerySet) and not fragments:
+        return []
     if isinstance(fragments, QuerySet):
         try:
             statement, values = fragments.values("id").query.sql_with_params()

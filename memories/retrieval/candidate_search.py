@@ -348,7 +348,7 @@ def _nearest(scopes: Sequence[SearchScope], search: Search, *, exact: bool, amon
     picked = "AND memories_embedding.fragment_id = ANY (%s::uuid[])" if among else ""
     dim = search.model.dim
     distance = f"(memories_embedding.vector::halfvec({dim}) <#> (SELECT vector FROM asked))"
-    # An index of one namespace serves only a statement that names it.
+    # An index of one namespace serves only a statement that names it, and how few are wanted.
     here = inside(scopes, "memories_embedding", worded=not exact)
     statement = f"""
         SELECT memories_embedding.fragment_id, -{distance}
@@ -358,10 +358,11 @@ def _nearest(scopes: Sequence[SearchScope], search: Search, *, exact: bool, amon
             AND memories_embedding.status = ANY (%s)
             {"" if search.filters.wants_cold else "AND NOT memories_embedding.cold"}
             AND {reach} {f"AND {condition}" if condition else ""} {picked}
-        ORDER BY {distance}{" + 0" if exact else ""} LIMIT %s"""
+        ORDER BY {distance}{" + 0" if exact else ""} LIMIT {"%s" if exact else search.most}"""
     few = [among.ids] if among else []
     params = [scopes[0].project_id, *here.params, *([search.model.id] if exact else [])]
-    return Query(statement, [*params, search.filters.statuses, *times, *values, *few, search.most])
+    params += [search.filters.statuses, *times, *values, *few, *([search.most] if exact else [])]
+    return Query(statement, params)
 
 
 def indexed(scopes: Sequence[SearchScope], model: EmbeddingModel) -> dict[uuid.UUID, int]:

@@ -377,8 +377,7 @@ def _load(
     params += [search.cues.keys, *values]
     params += [project_id, *([] if found else [search.vector]), project_id, *roots.params, search.model.id, project_id]
     params += [search.most, FEW_CLAIMS] if among is None else among.params
-    # What filters leave is planned for each time, and so is what a project of many namespaces says.
-    if found and not passes and len(scopes) <= FEW_SCOPES:
+    if found and len(scopes) <= FEW_SCOPES:
         return fetch_prepared(statement, params, binary=True)
     return fetch(statement, params)
 
