@@ -1,16 +1,19 @@
 """Statements that a session of Postgres parses and plans once, and what becomes of them behind a pooler."""
 
 import pytest
-from django.db import OperationalError, connection
+from django.db import NotSupportedError, OperationalError, connection, transaction
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from conflicts.public import ClaimDraft
 from memories import retrieval
+from memories.access import enter
 from memories.models import sql
-from memories.models.sql import execute, fetch, fetch_prepared
+from memories.models.sql import execute, fetch, fetch_prepared, keeps_statements
 from memories.retrieval.candidates import FEW_SCOPES
 
 PREPARED = "SELECT count(*), coalesce(sum(generic_plans), 0) FROM pg_prepared_statements WHERE statement LIKE %s"
+PLANS = "SELECT current_setting('plan_cache_mode')"
 HERONS = "Ann: the heron nests by the mill."
 
 
@@ -54,16 +57,31 @@ def test_many_scopes_are_planned_for_each_time(clean, principal, store):
     assert fetch(PREPARED, ["%WITH words%"]) == [(0, 0)]
 
 
+def test_few_forms_serve_all_wordings(clean, principal, store):
+    store("acme:main", HERONS)
+    store("acme:main", "Herons eat fish.", claim=ClaimDraft("herons", "food", "fish"))
+    store("acme:other", "Otters eat fish.")
+    for name in ("acme:main", "acme:other"):
+        for query in ("Where does Ann nest?", "Where do they nest?", "What did Ann eat yesterday?", "Ann Lee"):
+            for _ in range(2):
+                ask(principal, name, query=query)
+    ((statements, _),) = fetch(PREPARED, ["%WITH words%"])
+    assert statements <= 2
+
+
 def test_behind_a_pooler_nothing_is_prepared(clean, principal, store, monkeypatch):
     monkeypatch.setattr(sql, "_sessions", {clean: False})
     store("acme:main", HERONS)
     assert ask(principal, "acme:main") == [HERONS]
     assert fetch(PREPARED, ["%"]) == [(0, 0)]
+    with enter(principal, why="test", keeps_plans=True):
+        assert fetch(PLANS, []) == [("auto",)]
 
 
 def test_a_session_of_postgres_is_told_from_a_pooler(clean, monkeypatch):
     monkeypatch.setattr(sql, "_sessions", {})
-    assert sql._is_own(clean)
+    assert keeps_statements()
+    assert list(sql._sessions) == [clean]
 
     class Pooled:
         """Tells another process than answers, as PgBouncer does."""
@@ -74,6 +92,20 @@ def test_a_session_of_postgres_is_told_from_a_pooler(clean, monkeypatch):
             return clean.execute(statement)
 
     assert not sql._is_own(Pooled())
+
+
+def test_what_holds_for_a_search_ends_with_its_transaction(principal):
+    with enter(principal, why="test", keeps_plans=True):
+        assert fetch(PLANS, []) == [("force_generic_plan",)]
+    assert fetch(PLANS, []) == [("auto",)]
+    with enter(principal, why="test"):
+        assert fetch(PLANS, []) == [("auto",)]
+
+
+def test_what_postgres_can_not_do_is_told_as_such(clean):
+    with pytest.raises(NotSupportedError, match="DISTINCT"), transaction.atomic():
+        fetch_prepared("SELECT DISTINCT id FROM memories_project FOR UPDATE", [])
+    assert fetch_prepared("SELECT %s::int", [1]) == [(1,)]
 
 
 def test_other_statements_leave_nothing_behind(clean):

@@ -20,6 +20,7 @@ from psycopg import sql
 
 from memories.errors import NovaError
 from memories.models import Project
+from memories.models.sql import keeps_statements
 
 if TYPE_CHECKING:
     from memories.access.principals import Principal
@@ -187,9 +188,9 @@ def _request_id() -> Any:
 def _set_local(project_id: uuid.UUID | None, context: str | None, *, users: str, keeps_plans: bool = False) -> None:
     # Literals, not set_config: they have to reach the workers of a distributed database. The session names the request,
     # as the text of a prepared statement can't.
-    statement = """SET LOCAL nova.project = {}; SET LOCAL nova.users = {}; SET LOCAL pghistory.context_metadata = {};
-        SET LOCAL application_name = {}"""
-    statement += "; SET LOCAL plan_cache_mode = force_generic_plan" if keeps_plans else ""
+    plans = "force_generic_plan" if keeps_plans and keeps_statements() else "DEFAULT"
+    statement = f"""SET LOCAL nova.project = {{}}; SET LOCAL nova.users = {{}}; SET LOCAL plan_cache_mode = {plans};
+        SET LOCAL pghistory.context_metadata = {{}}; SET LOCAL application_name = {{}}"""
     values = [str(project_id or ""), users, context or "", f"novamem {_request_id() or ''}".strip()]
     with connection.cursor() as cursor:
         cursor.execute(sql.SQL(statement).format(*map(sql.Literal, values)))

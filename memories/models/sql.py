@@ -43,23 +43,32 @@ def fetch_prepared(statement: str, values: Values, *, binary: bool = False) -> l
 def prepared_cursor(*, binary: bool = False) -> Iterator[Any]:
     """Return a cursor for what `fetch_prepared` does: the text names no values, these go beside it."""
     connection.ensure_connection()
-    if connection.queries_logged:  # whoever collects statements reads them with their values
-        with connection.cursor() as logged:
-            yield logged
+    # Whoever collects statements reads them with their values.
+    if connection.queries_logged or not keeps_statements():
+        with connection.cursor() as named:
+            yield named
         return
     session: Any = connection.connection
     cursor: Any = ServerBindingCursor(session)  # type: ignore[call-arg]
     cursor.format = Format.BINARY if binary else Format.TEXT
     # Only meanwhile: psycopg would remember the text of whatever others execute, too.
-    session.prepare_threshold = 0 if _is_own(session) else None
+    session.prepare_threshold = 0
     try:
         with connection.make_cursor(cursor) as wrapped:
             yield wrapped
     except NotSupportedError as error:
+        diagnosis = getattr(error.__cause__, "diag", None)
+        if getattr(diagnosis, "source_function", None) != REVALIDATION:
+            raise
         session.close()
-        raise OperationalError("the tables were changed meanwhile") from error
+        raise OperationalError("the tables were changed meanwhile") from error.__cause__
     finally:
         session.prepare_threshold = None
+
+
+def keeps_statements() -> bool:
+    """Return whether the open connection prepares anything."""
+    return _is_own(connection.connection)
 
 
 def _is_own(session: Any) -> bool:
@@ -71,7 +80,8 @@ def _is_own(session: Any) -> bool:
     return _sessions[session]
 
 
-MOST_PREPARED = 16  # statements of a session: the plan of the largest takes a megabyte
+MOST_PREPARED = 40  # statements of a session: the plan of the largest takes a megabyte
+REVALIDATION = "RevalidateCachedQuery"  # where Postgres finds that a plan's columns are others now
 _sessions: WeakKeyDictionary[Any, bool] = WeakKeyDictionary()
 
 

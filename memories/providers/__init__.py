@@ -8,6 +8,7 @@ from memories.providers.embeddings import (
     embed_queries,
     embed_query,
     embedder_of,
+    embeds_here,
     offered,
     readiness_of,
 )
@@ -35,6 +36,7 @@ __all__ = [
     "current_sidecar",
     "embed",
     "embed_queries",
+    "embeds_here",
     "embed_query",
     "embedder_of",
     "live_models",

@@ -72,6 +72,11 @@ def readiness_of(model: EmbeddingModel) -> Readiness:
         return "failed"
 
 
+def embeds_here(model: EmbeddingModel) -> bool:
+    """Return whether the model runs in this process and is loaded: a question then takes it milliseconds."""
+    return readiness_of(model) == "ready" and isinstance(embedder_of(model), LocalEmbedder | FakeEmbedder)
+
+
 def embed(texts: Sequence[str], *, model: EmbeddingModel) -> list[Any]:
     """Return a unit vector per text to be stored, or None for those that the embedder fails on.
 
@@ -103,8 +108,8 @@ def embed_queries(texts: Sequence[str], *, model: EmbeddingModel) -> list[Any]:
         return vectors
     missing = [texts[n] for n in unknown]
     try:
-        if not isinstance(embedder_of(model), LocalEmbedder):
-            _give_back()  # that takes however long; here it takes milliseconds
+        if not embeds_here(model):
+            _give_back()
         found = _called(lambda embedder: embedder.embed_queries(missing), model, texts=len(missing))
     except EmbeddingFailed as error:
         _report(error, model, texts=len(missing))

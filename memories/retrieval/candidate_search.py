@@ -292,15 +292,11 @@ def asked_vector(search: Search) -> Query:
 
 def asked_beside_words(search: Search, *, project_id: uuid.UUID) -> Query:
     """Return the CTE `asked`, with the vector without the question's persons where `words` show these `speaking`."""
-    if search.impersonal is None:
-        asked, spoken = asked_vector(search), Query("SELECT NULL WHERE false", [])
-    else:
-        vector = f"%s::halfvec({search.model.dim})"
-        chosen = f"SELECT CASE WHEN EXISTS (SELECT FROM speaking) THEN {vector} ELSE {vector} END"
-        asked = Query(f"asked (vector) AS MATERIALIZED ({chosen})", [search.impersonal, search.vector])
-        spoken = Query(SPEAKING, [list(search.cues.persons), project_id])
-    statement = f"speaking (person) AS MATERIALIZED ({spoken.statement}), {asked.statement}"
-    return Query(statement, [*spoken.params, *asked.params])
+    vector = f"%s::halfvec({search.model.dim})"
+    statement = f"""speaking (person) AS MATERIALIZED ({SPEAKING}), asked (vector) AS MATERIALIZED (
+        SELECT CASE WHEN EXISTS (SELECT FROM speaking) THEN {vector} ELSE {vector} END)"""
+    persons = [] if search.impersonal is None else list(search.cues.persons)
+    return Query(statement, [persons, project_id, search.impersonal, search.vector])
 
 
 def nearest_query(

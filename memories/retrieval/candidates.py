@@ -261,10 +261,13 @@ def find_candidates(
 
     Beside it the neighbours of the best, what is claimed in `claiming`, and standing instructions of `instructing`.
     """
-    asked = asked_beside_words(search, project_id=scopes[0].project_id)
+    project_id = scopes[0].project_id
+    asked = asked_beside_words(search, project_id=project_id)
     nearest = near or NearestQuery(NOBODY, [], {})
     nearest.hold_in_view()
-    beside, held, standing = _beside(scopes, search), _held(claiming, search), _standing(instructing, search)
+    # Also where nothing is claimed or instructed: the text is the same then.
+    beside, held = _beside(scopes, search), _held(claiming, search, project_id=project_id)
+    standing = _standing(instructing, search, project_id=project_id)
     found = FOUND.format(
         project=PROJECT,
         words=words.statement,
@@ -295,21 +298,17 @@ def _beside(scopes: Sequence[SearchScope], search: Search) -> Query:
     return Query(BESIDE.format(project=PROJECT, passing=passing.statement), params)
 
 
-def _held(scopes: Sequence[SearchScope], search: Search) -> Query:
+def _held(scopes: Sequence[SearchScope], search: Search, *, project_id: uuid.UUID) -> Query:
     """Return the query for the fragments that claim something there: one more than is loaded, where there are more."""
-    if not scopes:
-        return Query("SELECT NULL::uuid WHERE false", [])
     reach, times = reached(Claim, search.reach)
-    params = [scopes[0].project_id, [scope.id for scope in scopes], *times, FEW_CLAIMS + 1]
+    params = [project_id, [scope.id for scope in scopes], *times, FEW_CLAIMS + 1]
     return Query(HELD.format(project=PROJECT, reach=reach), params)
 
 
-def _standing(scopes: Sequence[SearchScope], search: Search) -> Query:
+def _standing(scopes: Sequence[SearchScope], search: Search, *, project_id: uuid.UUID) -> Query:
     """Return the query for the newest standing instructions there that pass every condition."""
-    if not scopes:
-        return Query("SELECT NULL::uuid WHERE false", [])
     passing = _passing(search)
-    params = [scopes[0].project_id, [scope.id for scope in scopes], *passing.params, MOST_INSTRUCTIONS]
+    params = [project_id, [scope.id for scope in scopes], *passing.params, MOST_INSTRUCTIONS]
     return Query(STANDING.format(passing=passing.statement), params)
 
 
@@ -373,7 +372,7 @@ def _load(
     )
     project_id = scopes[0].project_id
     params = [*(found.params if found else ()), *[search.now] * len(AGES)]
-    params += [*(search.cues.period or ("infinity", "infinity")), *([phrases] if phrases else [])]
+    params += [*map(str, search.cues.period or ("infinity", "infinity")), *([phrases] if phrases else [])]
     params += [search.cues.keys, *values]
     params += [project_id, *([] if found else [search.vector]), project_id, *roots.params, search.model.id, project_id]
     params += [search.most, FEW_CLAIMS] if among is None else among.params

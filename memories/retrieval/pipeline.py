@@ -19,7 +19,14 @@ from memories.access import Principal
 from memories.models import EmbeddingModel, vector_text
 from memories.models.answer_rows import load_answer_rows
 from memories.models.enums import Status
-from memories.providers import RerankingFailed, active_model, current_reranker, embed_queries, model_named
+from memories.providers import (
+    RerankingFailed,
+    active_model,
+    current_reranker,
+    embed_queries,
+    embeds_here,
+    model_named,
+)
 from memories.retrieval import ranking
 from memories.retrieval.candidate_search import (
     NearestQuery,
@@ -38,9 +45,9 @@ from memories.retrieval.floor import reaches_floor, reaching
 from memories.retrieval.fusion import best_of, fuse, reranked
 from memories.retrieval.precedence import RankedSeat, Seating
 from memories.retrieval.query_features import Cues, extract_cues
-from memories.retrieval.questions import Hit, Question, Results
+from memories.retrieval.questions import Filters, Hit, Question, Results
 from memories.retrieval.scope import Places, places_of
-from memories.retrieval.speakers import forget_speakers, have_spoken, note_speakers
+from memories.retrieval.speakers import have_spoken, note_speakers
 from memories.retrieval.terms import terms_of
 from memories.retrieval.trace import Stage, Trail
 from memories.stage_times import note_stages
@@ -59,7 +66,7 @@ TOOK = Histogram("nova_search_seconds", "How long searches take, by stage.", ["s
 class UnderstoodQuestion:
     """A question as it was read, with its vector, None without an embedder, and that without persons; milliseconds.
 
-    Where the persons were seen to speak, both vectors are the one without them.
+    `granted`: its persons were seen to speak there, and `vector` is the one without them.
     `pool`: how many candidates of each kind it draws; `parts`: the questions that it is made of, and `answering` how
     relevant what answers them is; `reranked`: the reranker's scores; `away`: what did not answer.
     """
@@ -75,15 +82,7 @@ class UnderstoodQuestion:
     answering: Mapping[uuid.UUID, float] = field(default_factory=dict)
     reranked: Mapping[uuid.UUID, float] = field(default_factory=dict)
     away: tuple[str, ...] = ()
-
-    @property
-    def takes_speakers_for_granted(self) -> bool:
-        """Return whether the form with the persons was not embedded."""
-        return self.vector is not None and self.vector is self.impersonal
-
-
-class NobodySpeaks(Exception):
-    """Those who were seen to speak do not any more: the question has to be embedded with its persons."""
+    granted: bool = False
 
 
 def search(principal: Principal, question: Question, *, now: datetime.datetime) -> Results:
@@ -160,10 +159,17 @@ def _understood(
         cues = extract_cues(question.query, now=now)
     with _timed(took, "embed"):
         model = model or (model_named(question.model) if question.model else principal.active_model or active_model())
-        granted = bool(cues.impersonal) and have_spoken(principal, question, cues.persons)
-        vector, impersonal = _vectors(cues, model, takes_speakers_for_granted=granted)
+        granted = _is_granted(principal, question, cues, model)
+        vector, impersonal = _vectors(cues, model, granted=granted)
     pool = max(POOL, 3 * question.top_k)
-    return UnderstoodQuestion(question, cues, model, vector, impersonal, took, pool)
+    return UnderstoodQuestion(question, cues, model, vector, impersonal, took, pool, granted=granted)
+
+
+def _is_granted(principal: Principal, question: Question, cues: Cues, model: EmbeddingModel) -> bool:
+    """Return whether who is named is taken to speak: was seen to, nothing is left out, and an error costs little."""
+    if not cues.impersonal or question.filters != Filters() or question.session_id or question.as_of:
+        return False
+    return embeds_here(model) and have_spoken(principal, question, cues.persons)
 
 
 def answer(principal: Principal, question: UnderstoodQuestion, *, now: datetime.datetime) -> Results:
@@ -176,15 +182,6 @@ def answer(principal: Principal, question: UnderstoodQuestion, *, now: datetime.
 
 
 def _search(principal: Principal, understood: UnderstoodQuestion, *, now: datetime.datetime) -> Results:
-    try:
-        return _searched(principal, understood, now=now)
-    except NobodySpeaks:
-        forget_speakers(principal, understood.question)
-        vector, impersonal = _vectors(understood.cues, understood.model)
-        return _searched(principal, replace(understood, vector=vector, impersonal=impersonal), now=now)
-
-
-def _searched(principal: Principal, understood: UnderstoodQuestion, *, now: datetime.datetime) -> Results:
     question, model, vector, took = understood.question, understood.model, understood.vector, dict(understood.took)
     trail = Trail(understood.cues, parts=understood.parts)
     if vector is not None:
@@ -217,7 +214,7 @@ def _searched(principal: Principal, understood: UnderstoodQuestion, *, now: date
     )
 
 
-def _vectors(cues: Cues, model: EmbeddingModel, *, takes_speakers_for_granted: bool = False) -> tuple[Any, Any]:
+def _vectors(cues: Cues, model: EmbeddingModel, *, granted: bool = False) -> tuple[Any, Any]:
     """Return the question's vector and that of the question without its persons, None where it names none.
 
     The turns of who speaks say "I": their vectors hold the name only where the text puts it before the turn, and then
@@ -225,7 +222,7 @@ def _vectors(cues: Cues, model: EmbeddingModel, *, takes_speakers_for_granted: b
     """
     if not cues.impersonal:
         return embed_queries([cues.reduced], model=model)[0], None
-    if takes_speakers_for_granted:
+    if granted:
         (impersonal,) = embed_queries([cues.impersonal], model=model)
         return impersonal, impersonal
     vector, impersonal = embed_queries([cues.reduced, cues.impersonal], model=model)
@@ -261,14 +258,18 @@ def _candidates(
     claiming = [scope for scope in places.own if scope.id in places.names]
     # Of a namespace with all its users nobody's instructions are everybody's.
     instructing = [scope for scope in places.own if not scope.whole] if vector is not None else []
-    drawn = find_candidates(scopes, wanted, words=words, near=near, claiming=claiming, instructing=instructing)
-    if understood.takes_speakers_for_granted and not drawn.speaking:
-        raise NobodySpeaks
+    draw = partial(find_candidates, scopes, words=words, near=near, claiming=claiming, instructing=instructing)
+    drawn = draw(wanted)
+    if understood.granted and not drawn.speaking:
+        note_speakers(principal, question, understood.cues.persons, speak=False)
+        named, _ = _vectors(understood.cues, understood.model)
+        wanted = replace(wanted, vector=wanted.vector if named is None else vector_text(named))
+        drawn = draw(wanted)
     _follow(trail, drawn, places, most=wanted.most)
     found = [candidate for candidate in drawn.candidates if candidate.id in trail.paths]
     if drawn.speaking:
         trail.speakers = drawn.speaking
-        note_speakers(principal, question, drawn.speaking)
+        note_speakers(principal, question, drawn.speaking, speak=True)
         wanted = replace(wanted, vector=wanted.impersonal)
     if question.first:
         found += _draw_first(question.first, places, wanted, trail)
@@ -295,7 +296,7 @@ def _wanted(understood: UnderstoodQuestion, places: Places, *, now: datetime.dat
     """Return what is looked for."""
     question = understood.question
     vector = None if understood.vector is None else vector_text(understood.vector)
-    impersonal = vector if understood.takes_speakers_for_granted else None
+    impersonal = vector if understood.granted else None
     if impersonal is None and understood.impersonal is not None:
         impersonal = vector_text(understood.impersonal)
     return Search(

@@ -58,6 +58,7 @@ def _without_persons(question: str, routing: Routing) -> tuple[frozenset[str], s
     if not names:
         return frozenset(), ""
     longest_first = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
-    left = " ".join(re.sub(rf"(?<!\w)(?:{longest_first})(?:['’]s)?(?!\w)", "", question).split())
+    left, named = re.subn(rf"(?<!\w)(?:{longest_first})(?:['’]s)?(?!\w)", "", question)
+    left = " ".join(left.split())
     persons = frozenset(part for name in names for part in (name.lower(), *WORD.findall(name.lower())))
-    return persons, left if WORD.search(left) else ""
+    return persons, left if named and WORD.search(left) else ""

@@ -9,31 +9,30 @@ from cachetools import TTLCache
 from memories.access import Principal
 from memories.retrieval.questions import Question
 
-MOST, SECONDS = 10_000, 3_600
+MOST, SECONDS = 50_000, 3_600
 Place = tuple[uuid.UUID, str, frozenset[str]]
 
-# By project, users and namespaces that a question is asked of. It saves work and decides nothing: each search looks.
-_seen: TTLCache[Place, frozenset[str]] = TTLCache(maxsize=MOST, ttl=SECONDS)
+# By project, users and namespaces that a question is asked of, and by name. It decides nothing: each search looks.
+_seen: TTLCache[tuple[Place, str], bool] = TTLCache(maxsize=MOST, ttl=SECONDS)
 _looking = threading.Lock()
 
 
 def have_spoken(principal: Principal, question: Question, persons: Collection[str]) -> bool:
     """Return whether one of these was seen to speak there lately."""
-    with _looking:
-        return not _seen.get(_place(principal, question), frozenset()).isdisjoint(persons)
-
-
-def note_speakers(principal: Principal, question: Question, persons: Collection[str]) -> None:
-    """These speak there."""
     place = _place(principal, question)
     with _looking:
-        _seen[place] = _seen.get(place, frozenset()) | frozenset(persons)
+        return any((place, person) in _seen for person in persons)
 
 
-def forget_speakers(principal: Principal, question: Question) -> None:
-    """Whoever spoke there does not any more."""
+def note_speakers(principal: Principal, question: Question, persons: Collection[str], *, speak: bool) -> None:
+    """These speak there, or none of them does."""
+    place = _place(principal, question)
     with _looking:
-        _seen.pop(_place(principal, question), None)
+        for person in persons:
+            if speak:
+                _seen[place, person] = True
+            else:
+                _seen.pop((place, person), None)
 
 
 def _place(principal: Principal, question: Question) -> Place:

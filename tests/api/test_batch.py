@@ -41,6 +41,63 @@ def test_what_is_copied_equals_what_is_stored_alone(alice, count):
     assert {k: copied[k] for k in fading} == pytest.approx({k: alone[k] for k in fading}, abs=1e-3)
 
 
+EVERYTHING = {
+    "namespace": "acme:main",
+    "content": "The otter Ada sleeps by the weir.",
+    "type": "episodic",
+    "category": "animals",
+    "tags": ["otter"],
+    "topics": ["sleep"],
+    "entities": [{"text": "Ada", "label": "person", "confidence": 0.5}],
+    "outcome": "positive",
+    "importance": 0.25,
+    "emotional_valence": -0.5,
+    "is_pinned": True,
+    "is_anchor": True,
+    "workflow_id": "w1",
+    "event_at": "2025-03-01T10:00:00.123456Z",
+    "extra": {"steps": ["Look.", "Wait."], "number": 1.50},
+    "source_type": "document",
+    "source_id": "d1",
+    "conversation_id": "c1",
+    "sequence": 7,
+    "provenance": {"source": "tool_output", "source_id": "t1"},
+}
+CLAIMS = [
+    {"subject": "Ada", "predicate": "sleeps_by", "value": "the weir", "exclusive": True},
+    {"subject": "Ada", "predicate": "kind", "value": "otter", "exclusive": False},
+    {"subject": "Ada", "predicate": "age", "value": "3", "valid_from": "2025-01-01T00:00:00Z"},
+]
+
+
+@pytest.mark.parametrize("claims", [[], CLAIMS])
+@pytest.mark.parametrize("user", [None, "bo"])
+def test_everything_that_is_given_is_copied(alice, claims, user):
+    about = {"user": user} if user else {}
+    wish = {**EVERYTHING, **about, "claims": claims, "key": "ada"}
+    parent = alice.client.post("/api/v1/fragments", {"namespace": "acme:main", "content": "It rained."}, format="json")
+    wish["provenance"] = {**wish["provenance"], "parents": [parent.json()["id"]]}
+
+    def kept(namespace, parts):
+        moved = [{**part, "namespace": namespace} for part in parts]
+        answer = alice.client.post(URL, {"fragments": moved}, format="json")
+        assert answer.status_code == 201, answer.content
+        first = answer.json()["results"][0]["id"]
+        return alice.client.get(f"/api/v1/fragments/{first}", about).json()
+
+    fillers = [{**item(n), **about, "claims": [{**one, "subject": f"g{n}"} for one in claims]} for n in range(60)]
+    alone, beside = kept("acme:main", [wish]), kept("acme:other", [wish, *fillers])
+    own = {"id", "namespace", "created_at", "updated_at", "relevance_score", "effective_weight", "trust", "confidence"}
+    own |= {"claim", "claims", "links", "agent_id", "tags"}
+    assert {name: beside[name] for name in beside.keys() - own} == {name: alone[name] for name in alone.keys() - own}
+    assert [without_ids(claim) for claim in beside["claims"]] == [without_ids(claim) for claim in alone["claims"]]
+    assert (beside["key"], beside["sequence"], beside["workflow_id"]) == ("ada", 7, "w1")
+
+
+def without_ids(claim):
+    return {name: value for name, value in claim.items() if name not in ("id", "key", "last_seen_at")}
+
+
 def test_a_vector_that_is_copied_equals_one_that_is_stored_alone(alice):
     wish = {"namespace": "acme:main", "content": "A vector of small and of large numbers."}
     alone = alice.client.post("/api/v1/fragments", wish, format="json").json()

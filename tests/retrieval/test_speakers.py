@@ -1,5 +1,7 @@
 """Who speaks: the user or another, a person whom the question names; and messages that are kept in pieces."""
 
+import datetime
+
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
@@ -95,6 +97,39 @@ class TestSpeakersForGranted:
         embedded.clear()
         assert explanation_of(principal, now, self.QUERY) == stale
         assert embedded == [["What bees does Caroline keep?", "What bees does keep?"]]
+
+    @pytest.mark.parametrize("query", ["What bees does _Caroline_ keep?", "Bees? Mention only Caroline points."])
+    def test_a_name_that_can_not_be_left_out_changes_nothing(self, principal, now, embedded, store, query):
+        store("acme:main", "Herons nest by the mill.")
+        assert [ask(principal, now, query).degraded for _ in range(3)] == [[]] * 3
+
+    def test_a_question_that_leaves_something_out_is_asked_in_both_forms(self, principal, now, embedded):
+        ingest_turns(principal, now, *TURNS)
+        explanation_of(principal, now, self.QUERY)
+        embedded.clear()
+        for more in (
+            {"filters": retrieval.Filters(type=["semantic"])},
+            {"session_id": "s"},
+            {"as_of": now - datetime.timedelta(days=9)},
+        ):
+            ask(principal, now, self.QUERY, **more)
+            explanation_of(principal, now, self.QUERY)
+        assert [len(texts) for texts in embedded] == [2, 1] * 3
+
+    def test_nothing_is_granted_where_another_machine_embeds(self, principal, now, embedded, monkeypatch):
+        ingest_turns(principal, now, *TURNS)
+        monkeypatch.setattr(pipeline, "embeds_here", lambda model: False)
+        explanation_of(principal, now, self.QUERY)
+        explanation_of(principal, now, self.QUERY)
+        assert [len(texts) for texts in embedded] == [2, 2]
+
+    def test_a_model_that_fails_meanwhile_leaves_the_words(self, principal, now, embedded, monkeypatch):
+        ingest_turns(principal, now, *TURNS)
+        explanation_of(principal, now, self.QUERY)
+        monkeypatch.setattr(pipeline, "embed_queries", lambda texts, *, model: [None] * len(texts))
+        results = ask(principal, now, self.QUERY)
+        assert results.degraded == ["embedder"]
+        assert results.hits
 
     def test_another_namespace_and_another_user_are_not_taken_for_granted(self, principal, now, embedded, store):
         ingest_turns(principal, now, *TURNS)
