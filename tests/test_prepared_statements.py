@@ -10,6 +10,8 @@ from memories import retrieval
 from memories.access import enter
 from memories.models import sql
 from memories.models.sql import execute, fetch, fetch_prepared, keeps_statements
+from memories.retrieval import pipeline
+from memories.retrieval.candidate_search import nearest_query
 from memories.retrieval.candidates import FEW_SCOPES
 
 PREPARED = "SELECT count(*), coalesce(sum(generic_plans), 0) FROM pg_prepared_statements WHERE statement LIKE %s"
@@ -47,6 +49,19 @@ def test_filters_have_a_plan_for_whatever_values(clean, principal, store):
     for tag in ("bird", "otter"):
         assert ask(principal, "acme:main", filters=retrieval.Filters(tags=[tag])) == [f"{HERONS} {tag}"]
     assert fetch(PREPARED, ["%WITH words%"]) == [(1, 2)]
+
+
+@pytest.mark.parametrize(("filters", "prepared"), [({}, 1), ({"tags": ["bird"]}, 0)])
+def test_filters_beside_an_index_are_planned_for_each_time(clean, principal, store, monkeypatch, filters, prepared):
+    """How many pass decides whether the index or all vectors are quicker: a tag of 500,000 took four times as long."""
+
+    def by_index(scopes, search, **_):
+        return nearest_query(scopes, search, indexed={scope.id: 100 for scope in scopes})
+
+    monkeypatch.setattr(pipeline, "nearest_query", by_index)
+    store("acme:main", HERONS, tags=["bird"])
+    assert ask(principal, "acme:main", filters=retrieval.Filters(**filters)) == [HERONS]
+    assert fetch(PREPARED, ["%WITH words%"])[0][0] == prepared
 
 
 def test_many_scopes_are_planned_for_each_time(clean, principal, store):

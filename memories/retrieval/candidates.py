@@ -1,12 +1,12 @@
 """Candidates: what the scores of fragments are made of: those found, those said beside them, and claims asked for."""
 
-import json
 import uuid
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import orjson
 from django.db.models import Q
 
 from conflicts.free_text import Upheld, Vector
@@ -25,6 +25,7 @@ from memories.retrieval.candidate_search import (
     asked_beside_words,
     speaker_of,
 )
+from memories.retrieval.search_plan import SearchWay
 from memories.retrieval.search_scopes import Query, SearchScope, among_roots, reached, where
 
 Place = tuple[uuid.UUID, str, int]
@@ -278,8 +279,11 @@ def find_candidates(
         standing=standing.statement,
     )
     params = [*words.params, *asked.params, *nearest.params, *beside.params, *held.params, *standing.params]
-    rows = _load(scopes, search, found=Query(found, params), conditions=search.filters.conditions())
-    by_words, speaking, claims = json.loads(rows[0][-1]) if rows else ("", (), FEW_CLAIMS + 1)
+    conditions = search.filters.conditions()
+    # Whether an index or all vectors are the quicker way depends on how many pass: that is planned for each time.
+    is_prepared = len(scopes) <= FEW_SCOPES and not (conditions and SearchWay.INDEX in nearest.scoped.values())
+    rows = _load(scopes, search, found=Query(found, params), conditions=conditions, is_prepared=is_prepared)
+    by_words, speaking, claims = orjson.loads(rows[0][-1]) if rows else ("", (), FEW_CLAIMS + 1)
     candidates = [_candidate(row) for row in rows]
     scored = (line.split(" ") for line in by_words.split("\n")) if by_words else ()
     hits = KeywordHits.of(
@@ -347,6 +351,7 @@ def _load(
     found: Query | None = None,
     among: Query | None = None,
     conditions: Q | None = None,
+    is_prepared: bool = False,
 ) -> list[tuple[Any, ...]]:
     """Return the rows of what is `found`, or of the fragments `among` these; of claims, whether `conditions` hold."""
     phrases = search.cues.phrases
@@ -376,18 +381,16 @@ def _load(
     params += [search.cues.keys, *values]
     params += [project_id, *([] if found else [search.vector]), project_id, *roots.params, search.model.id, project_id]
     params += [search.most, FEW_CLAIMS] if among is None else among.params
-    if found and len(scopes) <= FEW_SCOPES:
-        return fetch_prepared(statement, params, binary=True)
-    return fetch(statement, params)
+    return fetch_prepared(statement, params, binary=True) if is_prepared else fetch(statement, params)
 
 
 def _candidate(row: tuple[Any, ...]) -> Candidate:
     *scored, rank, owner_id, content, extra, claims, sent, is_near, is_beside, is_held, is_standing, passes, _ = row
-    found = Candidate(*[*scored, rank, owner_id, wording_of(content, json.loads(extra)) if extra else content])
+    found = Candidate(*[*scored, rank, owner_id, wording_of(content, orjson.loads(extra)) if extra else content])
     found.is_near, found.is_beside, found.is_held, found.passes = is_near, is_beside, is_held, passes
     found.is_standing, found.sent = is_standing, sent
     found.speaker = speaker_of(found.speaker)
-    for subject, predicate, value, exclusive, key, claimed in json.loads(claims) if claims else ():
+    for subject, predicate, value, exclusive, key, claimed in orjson.loads(claims) if claims else ():
         claim = (subject, predicate, value, exclusive, bytes.fromhex(key), claimed, found.source, found.vector)
         found.claims.append(Upheld(found.id, found.namespace_id, *claim))
     found.keys = found.keys or [claim.key for claim in found.claims]
