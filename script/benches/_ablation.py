@@ -19,8 +19,8 @@ from memories.access import Principal, keys
 from memories.ingest.files import Message
 from memories.models import Namespace
 from memories.retrieval import fusion, pipeline
-from memories.retrieval.candidate_search import NO_WORDS, Query
 from memories.retrieval.query_features import extract_cues
+from memories.retrieval.search_scopes import Query
 from script.benches._scoring import DEPTHS, Row, is_beam, means, questions, scored, sessions, table
 
 # What each cue is made of, and what it is when the question gives none.
@@ -37,6 +37,7 @@ PARTS = ("words", "meaning", "neighbours", *CUES)
 BESIDE = ("WORDS_BEFORE", "WORDS_AFTER", "MEANING_AFTER", "TWO_AWAY")
 STEMMED, UNSTEMMED = "english", "simple"
 BATCH = 64
+NO_WORDS = "SELECT NULL::uuid, NULL::float8, NULL::bigint WHERE false"
 
 
 @dataclass(frozen=True, slots=True)
