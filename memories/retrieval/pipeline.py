@@ -47,6 +47,7 @@ from memories.retrieval.precedence import RankedSeat, Seating
 from memories.retrieval.query_features import Cues, extract_cues
 from memories.retrieval.questions import Filters, Hit, Question, Results
 from memories.retrieval.scope import Places, places_of
+from memories.retrieval.search_scopes import SearchScope
 from memories.retrieval.speakers import have_spoken, note_speakers
 from memories.retrieval.terms import terms_of
 from memories.retrieval.trace import Stage, Trail
@@ -241,36 +242,11 @@ def _timed(took: dict[str, float], stage: str) -> Iterator[None]:
 def _candidates(
     principal: Principal, understood: UnderstoodQuestion, places: Places, trail: Trail, *, now: datetime.datetime
 ) -> tuple[list[Candidate], ClaimsAtHand | None]:
-    """Whatever may answer, and the claims to hold it against, where something is claimed.
-
-    Each pool is drawn apart: others' memories can't crowd out one's own.
-    """
-    question, vector = understood.question, understood.vector
-    wanted = _wanted(understood, places, now=now)
-    scopes = [*places.own, *places.others]
-    among = passing(scopes, wanted)
-    words = keyword_query(places.own, wanted, others=places.others, among=among)
-    near = None
-    if vector is not None:
-        pools = [nearest_query(pool, wanted, indexed=places.indexed, among=among) for pool in places.pools]
-        near = NearestQuery.joined(pools)
-        trail.ways |= {scope.name: near.scoped[scope.id] for scope in scopes}
+    """Whatever may answer, and the claims to hold it against, where something is claimed."""
+    question, scopes = understood.question, [*places.own, *places.others]
     claiming = [scope for scope in places.own if scope.id in places.names]
-    # Of a namespace with all its users nobody's instructions are everybody's.
-    instructing = [scope for scope in places.own if not scope.whole] if vector is not None else []
-    draw = partial(find_candidates, scopes, words=words, near=near, claiming=claiming, instructing=instructing)
-    drawn = draw(wanted)
-    if understood.granted and not drawn.speaking:
-        note_speakers(principal, question, understood.cues.persons, speak=False)
-        named, _ = _vectors(understood.cues, understood.model)
-        wanted = replace(wanted, vector=wanted.vector if named is None else vector_text(named))
-        drawn = draw(wanted)
-    _follow(trail, drawn, places, most=wanted.most)
+    wanted, drawn = _drawn(principal, understood, places, trail, claiming, now=now)
     found = [candidate for candidate in drawn.candidates if candidate.id in trail.paths]
-    if drawn.speaking:
-        trail.speakers = drawn.speaking
-        note_speakers(principal, question, drawn.speaking, speak=True)
-        wanted = replace(wanted, vector=wanted.impersonal)
     if question.first:
         found += _draw_first(question.first, places, wanted, trail)
     nearness = INSTRUCTION_NEARNESS * (understood.model.floor or 0.0)
@@ -290,6 +266,44 @@ def _candidates(
     keys = keys_sought(question.query, texts, places.names.values(), among=drawn.claims)
     sought = drawn.claiming(keys) if drawn.has_all_claims else load_claims(claiming, keys, wanted)
     return _with_claims(question, places, found, sought, trail)
+
+
+def _drawn(
+    principal: Principal,
+    understood: UnderstoodQuestion,
+    places: Places,
+    trail: Trail,
+    claiming: Sequence[SearchScope],
+    *,
+    now: datetime.datetime,
+) -> tuple[Search, Found]:
+    """Return what words and vectors find, and what was looked for, with the vector that was asked in the end.
+
+    Each pool is drawn apart: others' memories can't crowd out one's own.
+    """
+    question, wanted, scopes = understood.question, _wanted(understood, places, now=now), [*places.own, *places.others]
+    among = passing(scopes, wanted)
+    words = keyword_query(places.own, wanted, others=places.others, among=among)
+    near, instructing = None, list[SearchScope]()
+    if understood.vector is not None:
+        pools = [nearest_query(pool, wanted, indexed=places.indexed, among=among) for pool in places.pools]
+        near = NearestQuery.joined(pools)
+        trail.ways |= {scope.name: near.scoped[scope.id] for scope in scopes}
+        # Of a namespace with all its users nobody's instructions are everybody's.
+        instructing = [scope for scope in places.own if not scope.whole]
+    draw = partial(find_candidates, scopes, words=words, near=near, claiming=claiming, instructing=instructing)
+    drawn = draw(wanted)
+    if understood.granted and not drawn.speaking:
+        note_speakers(principal, question, understood.cues.persons, speak=False)
+        named, _ = _vectors(understood.cues, understood.model)
+        wanted = replace(wanted, vector=wanted.vector if named is None else vector_text(named))
+        drawn = draw(wanted)
+    if drawn.speaking:
+        trail.speakers = drawn.speaking
+        note_speakers(principal, question, drawn.speaking, speak=True)
+        wanted = replace(wanted, vector=wanted.impersonal)
+    _follow(trail, drawn, places, most=wanted.most)
+    return wanted, drawn
 
 
 def _wanted(understood: UnderstoodQuestion, places: Places, *, now: datetime.datetime) -> Search:
