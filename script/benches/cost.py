@@ -1,7 +1,7 @@
 """Cost: what a request costs: statements, bytes between web server and database, processor time of both.
 
 In one process, one caller, a conversation of 419 turns in the namespace that is read. Processor time is the system's
-own account of this process and of its Postgres backend, so that what else the machine does counts for little.
+own account of this process and of Postgres, so that what else the machine does counts for little.
 
     script/bench cost
     script/bench cost --json before.json          # and then, in another checkout:
@@ -49,13 +49,13 @@ def sentences() -> Iterator[str]:
 
 
 class Meter:
-    """Counts what a call sends to the database, and what it costs this process and the backend."""
+    """Counts what a call sends to the database, and what it costs this process and Postgres."""
 
     def __init__(self) -> None:
         connection.ensure_connection()
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_backend_pid()")
-            self.processes = (psutil.Process(), psutil.Process(cursor.fetchone()[0]))
+            self.own, self.postgres = psutil.Process(), psutil.Process(cursor.fetchone()[0]).parent()
         self.statements = self.bytes = 0
 
     def _count(self, execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:
@@ -66,7 +66,11 @@ class Meter:
         return execute(sql, params, many, context)
 
     def _times(self) -> list[float]:
-        return [sum(process.cpu_times()[:2]) * 1000 for process in self.processes]
+        """Milliseconds of this process, and of all of Postgres: which backend serves is the pool's choice."""
+        server = self.postgres.cpu_times()
+        backends = [child.cpu_times() for child in self.postgres.children()]
+        spent = server.children_user + server.children_system + sum(times.user + times.system for times in backends)
+        return [sum(self.own.cpu_times()[:2]) * 1000, spent * 1000]
 
     def measure(self, call: Callable[[], Any], *, rounds: int, parts: int = 1) -> dict[str, float]:
         """Return what a call costs: the median of its counts, the mean of its processor times; by each of its parts."""
