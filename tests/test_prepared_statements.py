@@ -22,7 +22,7 @@ HERONS = "Ann: the heron nests by the mill."
 @pytest.fixture
 def clean(project):
     """A session that has prepared nothing."""
-    fetch("SELECT 1 FROM (SELECT pg_backend_pid()) AS session WHERE %s = 1", [1])
+    keeps_statements()
     session = connection.connection
     session.execute("DEALLOCATE ALL")
     session._prepared.clear()

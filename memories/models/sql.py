@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, cast
 from weakref import WeakKeyDictionary
 
 from django.db import NotSupportedError, OperationalError, connection
@@ -49,7 +49,7 @@ def prepared_cursor(*, binary: bool = False) -> Iterator[Any]:
             yield named
         return
     session: Any = connection.connection
-    cursor: Any = ServerBindingCursor(session)  # type: ignore[call-arg]
+    cursor = cast(Any, ServerBindingCursor)(session)
     cursor.format = Format.BINARY if binary else Format.TEXT
     # Only meanwhile: psycopg would remember the text of whatever others execute, too.
     session.prepare_threshold = 0
