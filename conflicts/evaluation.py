@@ -84,6 +84,11 @@ class Assessment:
     fallen: list[uuid.UUID] = field(default_factory=list)
 
     @property
+    def says_nothing(self) -> bool:
+        """Whether nothing in it can oppose or repeat what stands."""
+        return not (self.said or self.statements or self.under_rulings)
+
+    @property
     def claims(self) -> list[Claim]:
         """The rows."""
         return [assessment.claim for assessment in self.said]
@@ -243,6 +248,9 @@ class Evaluation:
     def hear(self, case: Assessment, *, by_a_person: bool = False, returning: bool = False) -> None:
         """Decide on a case and enter it into the key states. What returns from the archive is no newer than others."""
         fragment = case.fragment
+        if case.says_nothing and fragment.id not in self.barred:
+            fragment.status, fragment.archived_reason = Status.ACTIVE, ""
+            return
         for place in case.places:
             self.key_states[place].forget_fragment(fragment.id)
         for assessment in case.said:

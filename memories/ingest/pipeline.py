@@ -183,9 +183,9 @@ def _fragment(
         require_may_keep(principal)
     provenance = _provenance(principal, draft, ancestors)
     extra = with_procedure(kind, draft.content, draft.extra)
-    return Fragment(
+    made = Fragment.made(
         project_id=principal.project_id,
-        namespace=namespace,
+        namespace_id=namespace.id,
         agent_id=agent,
         type=kind,
         content=draft.content,
@@ -211,6 +211,8 @@ def _fragment(
         extra=with_instruction(draft.content, extra, source=provenance["source"]),
         **provenance,
     )
+    made.namespace = namespace
+    return made
 
 
 def _importance(principal: Principal, draft: Draft, rates: Rates, *, entities: int, valence: float) -> float:

@@ -24,6 +24,14 @@ def reference(table: str, column: str, target: str, on_delete: str) -> str:
     )
 
 
+def reference_to_project(table: str) -> str:
+    """Bind rows to their project; those that hang on another row of it need that one alone (0035)."""
+    return (
+        f"ALTER TABLE {table} ADD CONSTRAINT {table}_project_fk FOREIGN KEY (project_id) "
+        "REFERENCES memories_project (id) ON DELETE CASCADE;"
+    )
+
+
 def guard(table: str) -> str:
     """Row-level security by project, for the table's owner too."""
     return f"""
@@ -47,8 +55,7 @@ def tenant_tables(references: References) -> list[str]:
         sql
         for table, columns in references.items()
         for sql in (
-            f"ALTER TABLE {table} ADD CONSTRAINT {table}_project_fk FOREIGN KEY (project_id) "
-            "REFERENCES memories_project (id) ON DELETE CASCADE;",
+            reference_to_project(table),
             *(reference(table, column, target, on_delete) for column, (target, on_delete) in columns.items()),
             guard(table),
         )

@@ -73,6 +73,21 @@ def test_references_to_tenants_carry_the_project_and_do_not_wait(model, db):
 
 
 @TENANT
+def test_it_refers_to_its_project_where_nothing_else_binds_it_there(model, db):
+    rows = ask(
+        """SELECT c.confrelid::regclass::text,
+                  (SELECT bool_and(a.attnotnull) FROM pg_attribute a
+                   WHERE a.attrelid = c.conrelid AND a.attnum = ANY (c.conkey))
+           FROM pg_constraint c WHERE c.contype = 'f' AND c.conrelid = %s::regclass""",
+        model._meta.db_table,
+    )
+    if model in event_models():
+        return
+    binding = [target for target, never_null in rows if never_null and target not in GLOBAL]
+    assert ("memories_project" in {target for target, _ in rows}) == (not binding)
+
+
+@TENANT
 def test_it_says_how_it_is_treated(model):
     spec = model.spec
     assert isinstance(spec, TableSpec)
