@@ -3,11 +3,14 @@
 import asyncio
 import math
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import wait
+from contextlib import asynccontextmanager, contextmanager, suppress
 
 from django.conf import settings
 from prometheus_client import Counter
+
+from memories.providers.http import stepping_aside
 
 API = ("/api/", "/compat/")
 # POST asks a question there.
@@ -18,7 +21,8 @@ QUESTIONS = (
     "/compat/mem0/v3/memories/search/",
     "/compat/mem0/v3/memories/",
 )
-WIDTH = 4  # requests of a queue at a time: more would only share the same processors
+WIDTH = 2  # requests of a queue at a time: more would only share the same processors
+PATIENCE = 1.0  # seconds between looks whether the loop still runs
 FIRST, SHARE = 0.05, 0.1  # seconds that a request is taken to last at first; what each one adds to the mean
 REFUSED = Counter(
     "novamem_requests_refused", "API requests refused because they would have waited too long.", ["queue"]
@@ -53,17 +57,81 @@ class RequestQueue:
 
     @asynccontextmanager
     async def place(self) -> AsyncIterator[None]:
-        """Hold a place, once there is one."""
+        """Hold a place, once there is one; another has it while the request waits for a service outside."""
+        place = _Place(self)
+        await place.take()
+        token = stepping_aside.set(place.left)
+        try:
+            yield
+        finally:
+            stepping_aside.reset(token)
+            place.end()
+
+    async def enter(self) -> float:
+        """Wait for a place. Return since when it is held."""
         self._inside += 1
         try:
-            async with self._places:
-                begun = time.monotonic()
-                try:
-                    yield
-                finally:
-                    self._mean += SHARE * (time.monotonic() - begun - self._mean)
-        finally:
+            await self._places.acquire()
+        except BaseException:
             self._inside -= 1
+            raise
+        return time.monotonic()
+
+    def leave(self) -> None:
+        """Let the next one have a place."""
+        self._inside -= 1
+        self._places.release()
+
+    def learn(self, seconds: float) -> None:
+        """Count a request that held a place for so long."""
+        self._mean += SHARE * (seconds - self._mean)
+
+
+class _Place:
+    """One request's place in a queue. But for `left` all of it happens in the event loop."""
+
+    def __init__(self, queue: RequestQueue) -> None:
+        self._queue, self._loop = queue, asyncio.get_running_loop()
+        self._since: float | None = None
+        self._held, self._ended = 0.0, False
+
+    async def take(self) -> None:
+        """Wait for a place; one that the request has by then, or needs no more, is another's."""
+        since = await self._queue.enter()
+        if self._ended or self._since is not None:
+            self._queue.leave()
+        else:
+            self._since = since
+
+    def give_up(self) -> None:
+        """Let another have it."""
+        if self._since is not None:
+            self._held += time.monotonic() - self._since
+            self._since = None
+            self._queue.leave()
+
+    def end(self) -> None:
+        """Give it up for good, also while the request's thread is outside: its caller left."""
+        self._ended = True
+        self.give_up()
+        self._queue.learn(self._held)
+
+    @contextmanager
+    def left(self) -> Iterator[None]:
+        """Give it up for a while, in the request's thread."""
+        with suppress(RuntimeError):  # the loop has ended
+            self._loop.call_soon_threadsafe(self.give_up)
+        try:
+            yield
+        finally:
+            back = self.take()
+            try:
+                taken = asyncio.run_coroutine_threadsafe(back, self._loop)
+            except RuntimeError:
+                back.close()
+            else:
+                while self._loop.is_running() and not wait([taken], PATIENCE).done:
+                    pass
 
 
 class RequestQueues:

@@ -1,9 +1,11 @@
 """The web server's processes: uvicorn on one socket that sends answers at once."""
 
 import asyncio
+import logging
 import multiprocessing
 import os
 import socket
+from collections.abc import Callable, Sized
 from contextlib import suppress
 from types import FrameType
 from typing import Any
@@ -25,7 +27,10 @@ PATIENCE = 60
 # Seconds within which the head of a request has to be there, from the connection or its first byte on.
 HEAD = 15.0
 TICK = 1.0  # seconds
+# For each connection that it has already a process lets others come first for so many seconds.
+PAUSE, LONGEST_PAUSE = 0.0002, 0.005
 FORKED = multiprocessing.get_context("fork")
+log = logging.getLogger(__name__)
 FAILED = 3  # what a process of uvicorn's ends with that could not start
 
 
@@ -64,11 +69,64 @@ class TimedProtocol(HttpToolsProtocol):
             self._late = None
 
 
+class FairListener:
+    """Takes connections off a socket that several processes share: those of them that serve fewer are sooner there.
+
+    An event loop takes all that wait as soon as it sees one, and its neighbour has none of them.
+    """
+
+    def __init__(self, listening: socket.socket, connections: Sized, protocol: Callable[[], asyncio.Protocol]) -> None:
+        self._listening, self._connections, self._protocol = listening, connections, protocol
+        self._taking = asyncio.create_task(self._take())
+
+    def close(self) -> None:
+        """Take no more."""
+        self._taking.cancel()
+
+    async def wait_closed(self) -> None:
+        """Wait for nothing: connections have their own ends."""
+
+    async def _take(self) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            await _readable(self._listening)
+            await asyncio.sleep(min(len(self._connections) * PAUSE, LONGEST_PAUSE))
+            try:
+                taken, _ = self._listening.accept()
+            except (BlockingIOError, ConnectionAbortedError):  # another process has it, or nobody any more
+                continue
+            except OSError:
+                log.exception("no connection could be taken")
+                await asyncio.sleep(TICK)
+                continue
+            taken.setblocking(False)
+            with suppress(OSError):
+                await loop.connect_accepted_socket(self._protocol, taken)
+
+
+async def _readable(listening: socket.socket) -> None:
+    loop, ready = asyncio.get_running_loop(), asyncio.Event()
+    loop.add_reader(listening, ready.set)
+    try:
+        await ready.wait()
+    finally:
+        loop.remove_reader(listening)
+
+
 class QuietServer(uvicorn.Server):
     """Looks once a second at what uvicorn looks at ten times, and at once when it has to end."""
 
     _ending: asyncio.Event
     _loop: asyncio.AbstractEventLoop
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Take connections fairly."""
+        await super().startup(sockets=[])
+        self.servers = [FairListener(each, self.server_state.connections, self._protocol) for each in sockets or []]  # type: ignore[misc]
+
+    def _protocol(self) -> asyncio.Protocol:
+        config = self.config
+        return config.http_protocol_class(config=config, server_state=self.server_state, app_state=self.lifespan.state)  # type: ignore[call-arg,no-any-return]
 
     async def main_loop(self) -> None:
         """Tick until the end."""
@@ -129,6 +187,8 @@ def serve(settings: env.Settings, *, host: str, port: int, processes: int) -> in
     )
     listening = config.bind_socket()
     # Handed on from here asyncio would not set it, and every answer would wait 40 ms for an acknowledgement.
+    listening.listen(config.backlog)
+    listening.setblocking(False)
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     if processes == 1:
         QuietServer(config).run(sockets=[listening])

@@ -3,10 +3,13 @@
 import asyncio
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from functools import partial
 
 import httpx2
 import pytest
 
+from memories.providers.http import stepping_aside
 from novamem import request_queues
 from novamem.request_queues import WIDTH, Overloaded, RequestQueue, RequestQueues
 from tests.conftest import web_server
@@ -34,12 +37,12 @@ def busy(settings):
 
 
 def test_who_would_wait_too_long_is_refused_and_told_when_to_come_again(busy, monkeypatch):
-    monkeypatch.setattr(request_queues, "FIRST", 2.0)
+    monkeypatch.setattr(request_queues, "FIRST", 1.0)
 
     async def ask():
         queue, end = RequestQueue("reads"), asyncio.Event()
         tasks = await occupied(queue, requests=WIDTH + 1, until=end)
-        queue.refuse_late()  # a second for one that waits, and one more place
+        queue.refuse_late()  # half a second for one that waits, and as much for the next
         tasks += await occupied(queue, requests=1, until=end)
         with pytest.raises(Overloaded, match="come again in 2 s") as refused:
             queue.refuse_late()
@@ -86,6 +89,75 @@ def test_a_lane_lets_a_few_through_in_their_order_also_behind_who_failed_or_left
         await asyncio.gather(*tasks, return_exceptions=True)
         assert passed == [*range(WIDTH), WIDTH + 1, WIDTH + 2]
         assert queue.wait == 0
+
+    run(ask)
+
+
+def test_who_waits_for_a_service_outside_leaves_its_place_to_others(settings):
+    settings.MAX_QUEUE_SECONDS = 0
+
+    async def ask():
+        queue, loop = RequestQueue("reads"), asyncio.get_running_loop()
+        answered, passed = threading.Event(), []
+
+        def outside(number):
+            with stepping_aside.get()():
+                passed.append(number)
+                assert answered.wait(10)
+            return queue._places._value
+
+        async def request(number):
+            async with queue.place():
+                return await loop.run_in_executor(threads, partial(copy_context().run, outside, number))
+
+        with ThreadPoolExecutor(3 * WIDTH) as threads:
+            requests = [asyncio.create_task(request(number)) for number in range(3 * WIDTH)]
+            while len(passed) < 3 * WIDTH:
+                await asyncio.sleep(0.01)
+            assert queue.wait == 0
+            async with queue.place():
+                left = await asyncio.wait_for(_occupy_all_but_one(queue), 1)
+                answered.set()
+                await asyncio.sleep(0.05)
+                assert not any(one.done() for one in requests)  # they come back to a place that is free
+                left.set()
+            await asyncio.gather(*requests)
+        assert queue.wait == 0
+        assert queue._places._value == WIDTH
+
+    async def _occupy_all_but_one(queue):
+        end = asyncio.Event()
+        await occupied(queue, requests=WIDTH - 1, until=end)
+        return end
+
+    run(ask)
+
+
+def test_a_request_that_ends_while_it_is_outside_leaves_no_place_taken_nor_one_too_many(settings):
+    settings.MAX_QUEUE_SECONDS = 0
+
+    async def ask():
+        queue, loop = RequestQueue("reads"), asyncio.get_running_loop()
+        answered, outside = threading.Event(), threading.Event()
+
+        def wait():
+            with stepping_aside.get()():
+                outside.set()
+                answered.wait(10)
+
+        async def request():
+            async with queue.place():
+                await loop.run_in_executor(threads, partial(copy_context().run, wait))
+
+        with ThreadPoolExecutor(1) as threads:
+            one = asyncio.create_task(request())
+            while not outside.is_set():
+                await asyncio.sleep(0.01)
+            one.cancel()
+            await asyncio.gather(one, return_exceptions=True)
+            answered.set()
+            await loop.run_in_executor(threads, int)  # once the thread has come back
+        assert (queue.wait, queue._inside, queue._places._value) == (0, 0, WIDTH)
 
     run(ask)
 

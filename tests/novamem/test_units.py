@@ -12,6 +12,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +78,21 @@ def test_web_serves_until_sigterm(processes: str, manage: Manage, current: Login
     web.send_signal(signal.SIGTERM)
     assert ended(web)[0] == 0
     assert not psutil.wait_procs(family, timeout=30)[1]
+
+
+def test_web_processes_share_out_connections_that_come_at_once(manage: Manage, current: Logins) -> None:
+    port = free_port()
+    web = manage("web", "--port", str(port), "--processes", "2", DATABASE_URL=current.app)
+    assert until(lambda: get(f"http://{LOCAL}:{port}/healthz"), web) == {"status": "ok"}
+    until(lambda: len(serving(web)) == 2, web)
+    time.sleep(2)  # both listen
+    with ExitStack() as lasting:
+        for connection in [lasting.enter_context(socket.create_connection((LOCAL, port))) for _ in range(16)]:
+            connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert connection.recv(1024).startswith(b"HTTP/1.1 200")
+        served = [len(process.net_connections("tcp4")) - 1 for process in serving(web)]  # and one that listens
+        assert sum(served) == 16
+        assert min(served) >= 4
 
 
 def test_a_web_process_that_dies_while_it_is_asked_for_is_replaced_at_once(manage: Manage, current: Logins) -> None:
