@@ -126,7 +126,7 @@ class QuietServer(uvicorn.Server):
 
     def _protocol(self) -> asyncio.Protocol:
         config = self.config
-        return config.http_protocol_class(config=config, server_state=self.server_state, app_state=self.lifespan.state)  # type: ignore[call-arg,no-any-return]
+        return config.http_protocol_class(config=config, server_state=self.server_state, app_state=self.lifespan.state)  # type: ignore[call-arg]
 
     async def main_loop(self) -> None:
         """Tick until the end."""

@@ -15,8 +15,8 @@ HARD = ["plain", "", 'quo"te', "back\\slash", "\\N", "a,b {c}", "NULL", " edge "
 
 
 @pytest.mark.parametrize("count", [1, 2, COPY_FROM])
-def test_lists_arrive_as_they_were(principal: Principal, count: int) -> None:
-    """By VALUES and by COPY."""
+def test_values_arrive_as_they_were(principal: Principal, count: int) -> None:
+    """By VALUES and by COPY; those that all rows have alike, and those in which they differ."""
     now, parents = timezone.now(), [uuid.uuid4(), uuid.uuid4()]
     with access.enter(principal, why="test"):
         space = access.writable(principal, "acme:main")
@@ -32,6 +32,9 @@ def test_lists_arrive_as_they_were(principal: Principal, count: int) -> None:
                 topics=[] if number else HARD[::-1],
                 parents=parents,
                 key=f"otter-{number}",
+                workflow_id="100 %s \\ \t'",
+                extra={"all": ["%s", None, 'quo"te', "🦦"]},
+                event_at=now if number else None,
                 importance=0.5,
                 source="inference",
                 authority=1,
@@ -46,7 +49,22 @@ def test_lists_arrive_as_they_were(principal: Principal, count: int) -> None:
     for row in rows:
         kept = found[row.id]
         assert (kept.tags, kept.topics, kept.parents, kept.key) == (HARD, row.topics, parents, row.key)
+        assert (kept.workflow_id, kept.extra, kept.event_at) == (row.workflow_id, row.extra, row.event_at)
+        assert (kept.created_at, kept.sequence, kept.importance) == (now, None, 0.5)
         assert not row._state.adding
+
+
+def test_a_row_made_by_its_columns_is_as_from_the_class() -> None:
+    given = {"project_id": uuid.uuid4(), "agent_id": "main", "tags": ["sea"], "created_at": timezone.now()}
+    one, other = Fragment(**given), Fragment.made(**given)
+    for name in {field.attname for field in Fragment._meta.concrete_fields} - {"id", "updated_at"}:
+        assert getattr(one, name) == getattr(other, name)
+    assert one.id != other.id != Fragment.made(**given).id
+    assert other._state.adding
+    other.entities.append({"text": "Otter"})
+    assert Fragment.made(**given).entities == []
+    with pytest.raises(KeyError, match="colour"):
+        Fragment.made(colour="blue")
 
 
 @pytest.mark.usefixtures("project")

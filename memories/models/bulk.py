@@ -64,8 +64,16 @@ def stored_fields(model: type[models.Model]) -> list[Any]:
 
 
 def _copy(model: type[models.Model], rows: Sequence[models.Model]) -> None:
-    fields = stored_fields(model)
-    columns = sql.SQL(", ").join([sql.Identifier(str(f.column)) for f in fields])
+    """Copy the columns in which rows differ; what all have alike is said once."""
+    given, alike, copied = [], [], []
+    for field in stored_fields(model):
+        values = list(map(_reader(field), rows))
+        if values.count(values[0]) == len(values):
+            given.append(field)
+            alike.append(values[0])
+        else:
+            copied.append((field, values))
+    columns = sql.SQL(", ").join([sql.Identifier(str(f.column)) for f, _ in copied])
     table, staging = sql.Identifier(model._meta.db_table), sql.Identifier(f"staging_{next(_numbers)}")
     with connection.cursor() as cursor:
         cursor.execute(
@@ -74,15 +82,19 @@ def _copy(model: type[models.Model], rows: Sequence[models.Model]) -> None:
             )
         )
         # Numbers of vectors as texts take longer than all the rest of their rows.
-        binary = any(isinstance(f, HalfVectorField) for f in fields)
+        binary = any(isinstance(f, HalfVectorField) for f, _ in copied)
         form = sql.SQL("(FORMAT binary)" if binary else "")
         with cursor.copy(sql.SQL("COPY {} ({}) FROM STDIN {}").format(staging, columns, form)) as copy:
             if binary:
-                copy.set_types([_type(f) for f in fields])
-            values = [_reader(f) for f in fields]
-            for row in rows:
-                copy.write_row([value(row) for value in values])
-        cursor.execute(sql.SQL("INSERT INTO {} ({}) SELECT {} FROM {}").format(table, columns, columns, staging))
+                copy.set_types([_type(f) for f, _ in copied])
+            for row in zip(*(values for _, values in copied), strict=True):
+                copy.write_row(row)
+        names = sql.SQL("").join([sql.SQL(", {}").format(sql.Identifier(str(f.column))) for f in given])
+        said = sql.SQL("".join(f", %s::{f.db_type(connection)}" for f in given))
+        cursor.execute(
+            sql.SQL("INSERT INTO {} ({}{}) SELECT {}{} FROM {}").format(table, columns, names, columns, said, staging),
+            alike,
+        )
         cursor.execute(sql.SQL("DROP TABLE {}").format(staging))
 
 
