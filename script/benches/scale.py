@@ -29,7 +29,7 @@ django.setup()
 # Django has to be set up before its models can be imported.
 from _bare_copies import memories_in
 from _population import WHO, Ground, Texts, fill, question, sentence
-from django.db import connection, connections, transaction
+from django.db import connection, connections
 from django.utils import timezone
 
 from memories import access
@@ -41,6 +41,7 @@ from memories.retrieval.candidate_search import Search, indexed, nearest, passin
 from memories.retrieval.query_features import Cues
 from memories.retrieval.questions import Filters, Reach
 from memories.retrieval.search_scopes import scopes_of
+from novamem.slow_requests import StatementClock
 
 SIZES = (5_000, 50_000, 500_000)
 CLIENTS, WRITERS, WRITES = 4, 10, 20
@@ -185,22 +186,15 @@ def bare(url: str, ground: Ground, rounds: int) -> None:
     with httpx2.Client(base_url=url, timeout=60, trust_env=False) as client:
         for query in questions:
             whole.append(ask(client, ground, query, {})[0])
-            statements = said(ground, query)
             start = time.perf_counter()
             vector = embed_query(f"{query} ", model=model)
-            embedded = time.perf_counter()
-            with transaction.atomic(), connection.cursor() as cursor:
-                for statement, values in statements:
-                    cursor.execute(statement, values)
-                    if cursor.description:
-                        cursor.fetchall()
-            own = time.perf_counter()
+            embedded = time.perf_counter() - start
+            parts["its own SQL"].append((embedded + said(ground, query)) * 1000)
+            start = time.perf_counter()
             request = wanted(query, vector, Filters(), most=10)
             with access.enter(ground.principal, why="bench"):
                 nearest(scopes, request, indexed=ready)
-            alone = time.perf_counter() - own
-            parts["its own SQL"].append((own - start) * 1000)
-            parts["vector SQL alone"].append((embedded - start + alone) * 1000)
+            parts["vector SQL alone"].append((embedded + time.perf_counter() - start) * 1000)
     connections.close_all()
     print(
         f"  one client, {ground.fragments:,} fragments: {percentiles(whole)}; of the bare SQL + embedding of the query"
@@ -210,18 +204,13 @@ def bare(url: str, ground: Ground, rounds: int) -> None:
         print(f"    {name:17} p50 {statistics.median(times):7.1f}  × {ratio:.2f}")
 
 
-def said(ground: Ground, query: str) -> list[tuple[Any, Any]]:
-    """Return the statements that a request's search runs, with their values."""
-    durations: list[tuple[Any, Any]] = []
-
-    def listen(execute: Any, statement: Any, values: Any, many: Any, context: Any) -> Any:
-        durations.append((statement, values))
-        return execute(statement, values, many, context)
-
-    with connection.execute_wrapper(listen):
+def said(ground: Ground, query: str) -> float:
+    """Return the seconds for which a search waits for its statements, prepared as a request's are."""
+    clock = StatementClock()
+    with connection.execute_wrapper(clock):
         body = {"namespace": ground.namespace, "query": query, "project_wide": False}
         search.search_answer(ground.principal, validated(search.SearchInput, body))
-    return durations
+    return clock.seconds
 
 
 def wanted(query: str, vector: Any, filters: Filters, *, most: int) -> Search:
