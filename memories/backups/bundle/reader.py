@@ -6,10 +6,12 @@ Whatever the file is, reading it takes bounded memory and raises nothing but Bro
 import datetime
 import hashlib
 import json
+import sys
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
@@ -26,6 +28,7 @@ CHUNK, PIECE = 64 * 1024, 1024 * 1024
 RATIO, FREE = 500, 16 * 1024 * 1024
 MOST = 2_000  # lines of a batch
 A_PART = 100  # bytes that a value of a line takes in memory, beside its text
+HANDOVER = 0.0005  # seconds for which a thread computes while others want to
 WEIGHT = 24 * 1024 * 1024  # of a batch: a heavier one is read by itself
 AHEAD = datetime.timedelta(minutes=5)  # of our clock
 ORDER = {kind: place for place, kind in enumerate((*records.KINDS, *changes.KINDS))}
@@ -240,7 +243,7 @@ def batches(lines: Iterator[BundleLine]) -> Iterator[list[BundleLine]]:
 
 def prefetch_batches(made: Iterator[list[BundleLine]]) -> Iterator[list[BundleLine]]:
     """Return the same batches; while the database works on one, the next is read, but not beside a heavy one."""
-    with ThreadPoolExecutor(max_workers=1) as reading:
+    with _handing_over_soon(), ThreadPoolExecutor(max_workers=1) as reading:
         waiting = reading.submit(next, made, None)
         while batch := waiting.result():
             heavy = sum(line.weight for line in batch) >= WEIGHT
@@ -250,6 +253,17 @@ def prefetch_batches(made: Iterator[list[BundleLine]]) -> Iterator[list[BundleLi
             batch.clear()  # whoever took it still names it
             if heavy:
                 waiting = reading.submit(next, made, None)
+
+
+@contextmanager
+def _handing_over_soon() -> Iterator[None]:
+    """Let whoever has an answer of the database go on at once: of each it waited 5 ms for the thread that reads."""
+    former = sys.getswitchinterval()
+    sys.setswitchinterval(HANDOVER)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(former)
 
 
 def upgrade(record: dict[str, Any]) -> bool:
