@@ -25,7 +25,7 @@ def reference(table: str, column: str, target: str, on_delete: str) -> str:
 
 
 def reference_to_project(table: str) -> str:
-    """Bind rows to their project; those that hang on another row of it need that one alone (0035)."""
+    """Bind rows to their project; those that hang on another row of it need that one alone (0036)."""
     return (
         f"ALTER TABLE {table} ADD CONSTRAINT {table}_project_fk FOREIGN KEY (project_id) "
         "REFERENCES memories_project (id) ON DELETE CASCADE;"

@@ -68,7 +68,7 @@ def _copy(model: type[models.Model], rows: Sequence[models.Model]) -> None:
     given, alike, copied = [], [], []
     for field in stored_fields(model):
         values = list(map(_reader(field), rows))
-        if values.count(values[0]) == len(values):
+        if _is_plain(field) and values.count(values[0]) == len(values):
             given.append(field)
             alike.append(values[0])
         else:
@@ -115,6 +115,19 @@ def _type(field: Any) -> str:
     return "bytea" if isinstance(field, HalfVectorField) else str(field.db_type(connection)).partition("(")[0]
 
 
+def _is_plain(field: Any) -> bool:
+    """Return whether a statement takes the column's value as COPY does."""
+    return isinstance(field, AS_IT_IS) or _is_list(field) or _is_json(field)
+
+
+def _is_list(field: Any) -> bool:
+    return isinstance(field, ArrayField) and isinstance(field.base_field, AS_IT_IS)
+
+
+def _is_json(field: Any) -> bool:
+    return isinstance(field, models.JSONField) and field.encoder is None
+
+
 def _reader(field: Any) -> Callable[[models.Model], Any]:
     """Return what gives a column's value: as psycopg takes it or as text, where possible without Django's preparation.
 
@@ -123,9 +136,9 @@ def _reader(field: Any) -> Callable[[models.Model], Any]:
     attribute = attrgetter(field.attname)
     if isinstance(field, AS_IT_IS):
         return attribute
-    if isinstance(field, ArrayField) and isinstance(field.base_field, AS_IT_IS):
+    if _is_list(field):
         return lambda row: None if (value := attribute(row)) is None else array_of(value)
-    if isinstance(field, models.JSONField) and field.encoder is None:
+    if _is_json(field):
         return lambda row: None if (value := attribute(row)) is None else json.dumps(value)
     if isinstance(field, HalfVectorField):
         return lambda row: half(attribute(row)).to_binary()

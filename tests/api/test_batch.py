@@ -2,7 +2,7 @@
 
 import pytest
 
-from memories.models import Fragment, PendingEmbedding
+from memories.models import Embedding, Fragment, PendingEmbedding
 
 URL = "/api/v1/fragments/batch"
 
@@ -39,6 +39,15 @@ def test_what_is_copied_equals_what_is_stored_alone(alice, count):
         k: v for k, v in alone.items() if k not in own | fading
     }
     assert {k: copied[k] for k in fading} == pytest.approx({k: alone[k] for k in fading}, abs=1e-3)
+
+
+def test_many_that_say_the_same_are_stored_with_their_vectors(alice, count):
+    """All columns but a few are alike in all of them, and so are the vectors."""
+    same = {"namespace": "acme:main", "content": "The river gauge was read.", "tags": ["gauge"]}
+    answer = alice.client.post(URL, {"fragments": [same] * 60}, format="json")
+    assert answer.status_code == 201, answer.content
+    assert all(result["embedding"]["state"] == "ready" for result in answer.json()["results"])
+    assert count(Fragment) == count(Embedding) == 60
 
 
 EVERYTHING = {

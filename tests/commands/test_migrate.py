@@ -18,7 +18,7 @@ def test_migrate_when_others_keep_a_table_names_the_migration_and_changes_nothin
     with as_owner() as other, other.transaction():
         (tables,) = other.execute(TABLES).fetchone()
         (applied,) = other.execute(APPLIED).fetchone()
-        other.execute(f"LOCK TABLE {tables} IN ACCESS SHARE MODE")
+        other.execute(f"LOCK TABLE {tables} IN SHARE MODE")
         with pytest.raises(CommandError, match=rf"kept what memories\.{last} changes"):
             call_command("migrate", "memories", before, database="owner", verbosity=0)
         assert other.execute(APPLIED).fetchone() == (applied,)

@@ -19,7 +19,7 @@ IMPLIED = (
 class Migration(migrations.Migration):
     """One check less for each row that comes."""
 
-    dependencies: ClassVar = [("memories", "0034_project_rates")]
+    dependencies: ClassVar = [("memories", "0035_sooner_stored")]
 
     operations: ClassVar = [
         migrations.RunSQL(

@@ -14,6 +14,6 @@ DIGESTS = sql_of(BULK.__file__, "functions").partition("-- As before")[0]
 class Migration(migrations.Migration):
     """Functions."""
 
-    dependencies: ClassVar = [("memories", "0035_implied_references")]
+    dependencies: ClassVar = [("memories", "0034_project_rates")]
 
     operations: ClassVar = [migrations.RunSQL(sql_of(__file__, "functions"), [DIGESTS, BULK.INLINED])]
