@@ -3,14 +3,13 @@
 import asyncio
 import math
 import time
-from collections.abc import AsyncIterator, Iterator
-from concurrent.futures import wait
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 
 from django.conf import settings
 from prometheus_client import Counter
 
-from memories.providers.http import stepping_aside
+from memories.providers.http import leave_queue
 
 API = ("/api/", "/compat/")
 # POST asks a question there.
@@ -22,7 +21,6 @@ QUESTIONS = (
     "/compat/mem0/v3/memories/",
 )
 WIDTH = 2  # requests of a queue at a time: more would only share the same processors
-PATIENCE = 1.0  # seconds between looks whether the loop still runs
 FIRST, SHARE = 0.05, 0.1  # seconds that a request is taken to last at first; what each one adds to the mean
 REFUSED = Counter(
     "novamem_requests_refused", "API requests refused because they would have waited too long.", ["queue"]
@@ -57,81 +55,32 @@ class RequestQueue:
 
     @asynccontextmanager
     async def place(self) -> AsyncIterator[None]:
-        """Hold a place, once there is one; another has it while the request waits for a service outside."""
-        place = _Place(self)
-        await place.take()
-        token = stepping_aside.set(place.left)
-        try:
-            yield
-        finally:
-            stepping_aside.reset(token)
-            place.end()
-
-    async def enter(self) -> float:
-        """Wait for a place. Return since when it is held."""
+        """Hold a place, once there is one; who begins to wait for a service outside leaves it for good."""
         self._inside += 1
         try:
             await self._places.acquire()
         except BaseException:
             self._inside -= 1
             raise
-        return time.monotonic()
+        begun, loop, left = time.monotonic(), asyncio.get_running_loop(), asyncio.Event()
 
-    def leave(self) -> None:
-        """Let the next one have a place."""
-        self._inside -= 1
-        self._places.release()
+        def leave() -> None:
+            if not left.is_set():
+                left.set()
+                self._inside -= 1
+                self._mean += SHARE * (time.monotonic() - begun - self._mean)
+                self._places.release()
 
-    def learn(self, seconds: float) -> None:
-        """Count a request that held a place for so long."""
-        self._mean += SHARE * (seconds - self._mean)
+        def leave_from_thread() -> None:
+            with suppress(RuntimeError):  # the loop has ended
+                loop.call_soon_threadsafe(leave)
 
-
-class _Place:
-    """One request's place in a queue. But for `left` all of it happens in the event loop."""
-
-    def __init__(self, queue: RequestQueue) -> None:
-        self._queue, self._loop = queue, asyncio.get_running_loop()
-        self._since: float | None = None
-        self._held, self._ended = 0.0, False
-
-    async def take(self) -> None:
-        """Wait for a place; one that the request has by then, or needs no more, is another's."""
-        since = await self._queue.enter()
-        if self._ended or self._since is not None:
-            self._queue.leave()
-        else:
-            self._since = since
-
-    def give_up(self) -> None:
-        """Let another have it."""
-        if self._since is not None:
-            self._held += time.monotonic() - self._since
-            self._since = None
-            self._queue.leave()
-
-    def end(self) -> None:
-        """Give it up for good, also while the request's thread is outside: its caller left."""
-        self._ended = True
-        self.give_up()
-        self._queue.learn(self._held)
-
-    @contextmanager
-    def left(self) -> Iterator[None]:
-        """Give it up for a while, in the request's thread."""
-        with suppress(RuntimeError):  # the loop has ended
-            self._loop.call_soon_threadsafe(self.give_up)
+        token = leave_queue.set(leave_from_thread)
         try:
             yield
         finally:
-            back = self.take()
-            try:
-                taken = asyncio.run_coroutine_threadsafe(back, self._loop)
-            except RuntimeError:
-                back.close()
-            else:
-                while self._loop.is_running() and not wait([taken], PATIENCE).done:
-                    pass
+            leave_queue.reset(token)
+            leave()
 
 
 class RequestQueues:

@@ -2,11 +2,14 @@
 
 import asyncio
 import logging
+import mmap
 import multiprocessing
 import os
 import socket
-from collections.abc import Callable, Sized
+from array import array
+from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from types import FrameType
 from typing import Any
 
@@ -27,8 +30,8 @@ PATIENCE = 60
 # Seconds within which the head of a request has to be there, from the connection or its first byte on.
 HEAD = 15.0
 TICK = 1.0  # seconds
-# For each connection that it has already a process lets others come first for so many seconds.
-PAUSE, LONGEST_PAUSE = 0.0002, 0.005
+MOST_PROCESSES, NOBODY = 256, -1  # slots of counts, and what stands in one that no process has
+PAUSE = 0.001  # seconds for which a process that has more connections lets others come first
 FORKED = multiprocessing.get_context("fork")
 log = logging.getLogger(__name__)
 FAILED = 3  # what a process of uvicorn's ends with that could not start
@@ -69,48 +72,91 @@ class TimedProtocol(HttpToolsProtocol):
             self._late = None
 
 
-class FairListener:
-    """Takes connections off a socket that several processes share: those of them that serve fewer are sooner there.
+class CountedProtocol(TimedProtocol):
+    """One of the connections that are counted."""
 
-    An event loop takes all that wait as soon as it sees one, and its neighbour has none of them.
+    def __init__(self, *, noted: Callable[[int], None], **given: Any) -> None:
+        super().__init__(**given)
+        self._noted = noted
+
+    def connection_made(self, transport: Any) -> None:
+        """Count it."""
+        super().connection_made(transport)
+        self._noted(len(self.connections))
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Count it no more."""
+        super().connection_lost(exc)
+        self._noted(len(self.connections))
+
+
+class ConnectionCounts:
+    """How many connections each process has that serves on one socket: numbers in memory that all of them share."""
+
+    def __init__(self) -> None:
+        self._counts = memoryview(mmap.mmap(-1, MOST_PROCESSES * 4)).cast("i")
+        self._counts[:] = memoryview(array("i", [NOBODY] * MOST_PROCESSES))
+        self._processes: list[ServingProcess | None] = [None] * MOST_PROCESSES
+
+    def join(self, process: "ServingProcess") -> int:
+        """Return a new process's slot, that of one that has ended or a further one. Only the parent knows which."""
+        free = (n for n, one in enumerate(self._processes) if one is None or one.process.exitcode is not None)
+        slot = next(free, MOST_PROCESSES - 1)
+        self._processes[slot], self._counts[slot] = process, 0
+        return slot
+
+    def note(self, slot: int, connections: int) -> None:
+        """Write down how many connections a process has."""
+        self._counts[slot] = connections
+
+    def is_ahead(self, slot: int) -> bool:
+        """Return whether a process has more connections than another, beyond an eighth."""
+        own = self._counts[slot]
+        return any(NOBODY < count < own - own // 8 for count in self._counts)
+
+
+class FairListener:
+    """Takes connections off a socket that several processes share, one by one: whoever has more lets others come first.
+
+    An event loop would take all that wait as soon as it sees one, and its neighbour has none of them.
     """
 
-    def __init__(self, listening: socket.socket, connections: Sized, protocol: Callable[[], asyncio.Protocol]) -> None:
-        self._listening, self._connections, self._protocol = listening, connections, protocol
-        self._taking = asyncio.create_task(self._take())
+    def __init__(self, listening: socket.socket, server: "QuietServer") -> None:
+        self._listening, self._server = listening, server
+        self._loop, self._ready = asyncio.get_running_loop(), asyncio.Event()
+        listening.setblocking(False)
+        listening.listen(server.config.backlog)
+        self._taking = asyncio.create_task(self._take_all())
 
     def close(self) -> None:
         """Take no more."""
+        self._loop.remove_reader(self._listening)
         self._taking.cancel()
 
     async def wait_closed(self) -> None:
         """Wait for nothing: connections have their own ends."""
 
-    async def _take(self) -> None:
-        loop = asyncio.get_running_loop()
+    async def _take_all(self) -> None:
         while True:
-            await _readable(self._listening)
-            await asyncio.sleep(min(len(self._connections) * PAUSE, LONGEST_PAUSE))
+            self._ready.clear()
+            self._loop.add_reader(self._listening, self._ready.set)
+            await self._ready.wait()
+            self._loop.remove_reader(self._listening)
+            if self._server.is_ahead():
+                await asyncio.sleep(PAUSE)
             try:
-                taken, _ = self._listening.accept()
-            except (BlockingIOError, ConnectionAbortedError):  # another process has it, or nobody any more
-                continue
-            except OSError:
+                await self._take()
+            except Exception:  # whatever it is: nobody else takes connections here
                 log.exception("no connection could be taken")
                 await asyncio.sleep(TICK)
-                continue
-            taken.setblocking(False)
-            with suppress(OSError):
-                await loop.connect_accepted_socket(self._protocol, taken)
 
-
-async def _readable(listening: socket.socket) -> None:
-    loop, ready = asyncio.get_running_loop(), asyncio.Event()
-    loop.add_reader(listening, ready.set)
-    try:
-        await ready.wait()
-    finally:
-        loop.remove_reader(listening)
+    async def _take(self) -> None:
+        try:
+            taken, _ = self._listening.accept()
+        except (BlockingIOError, ConnectionError):  # another process has it, or its caller has left
+            return
+        taken.setblocking(False)
+        await self._loop.connect_accepted_socket(self._server.protocol, taken)
 
 
 class QuietServer(uvicorn.Server):
@@ -119,14 +165,25 @@ class QuietServer(uvicorn.Server):
     _ending: asyncio.Event
     _loop: asyncio.AbstractEventLoop
 
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Take connections fairly."""
-        await super().startup(sockets=[])
-        self.servers = [FairListener(each, self.server_state.connections, self._protocol) for each in sockets or []]  # type: ignore[misc]
+    # Where several processes serve on one socket: how many connections each has, and the slot of this one.
+    counts: ConnectionCounts | None = None
+    slot = 0
 
-    def _protocol(self) -> asyncio.Protocol:
-        config = self.config
-        return config.http_protocol_class(config=config, server_state=self.server_state, app_state=self.lifespan.state)  # type: ignore[call-arg]
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to serve."""
+        await super().startup(sockets if self.counts is None else [])
+        if self.counts is not None:
+            self.servers = [FairListener(each, self) for each in sockets or []]  # type: ignore[misc]  # as uvicorn uses one
+
+    def is_ahead(self) -> bool:
+        """Return whether this process has more connections than another."""
+        return self.counts is not None and self.counts.is_ahead(self.slot)
+
+    def protocol(self) -> asyncio.Protocol:
+        """Return what serves a connection, and counts it."""
+        assert self.counts is not None
+        config, state, noted = self.config, self.server_state, partial(self.counts.note, self.slot)
+        return CountedProtocol(config=config, server_state=state, app_state=self.lifespan.state, noted=noted)
 
     async def main_loop(self) -> None:
         """Tick until the end."""
@@ -147,7 +204,7 @@ class ServingProcess(multiprocess.Process):
 
     def __init__(self, config: uvicorn.Config, sockets: list[socket.socket]) -> None:
         super().__init__(config, sockets)
-        self._parent = os.getpid()
+        self._parent, self._slot = os.getpid(), counts.join(self)
         given = {"config": config, "target": self.target, "sockets": sockets, "stdin_fileno": None}
         self.process = FORKED.Process(target=subprocess_started, kwargs=given)  # type: ignore[assignment]  # not spawned
 
@@ -160,10 +217,12 @@ class ServingProcess(multiprocess.Process):
         """Serve, for as long as the parent lives."""
         tie_to(self._parent)
         self._server = QuietServer(self.config)
+        self._server.counts, self._server.slot = counts, self._slot
         setproctitle("novamem: web process")
         super().target(sockets)
 
 
+counts = ConnectionCounts()
 multiprocess.Process = ServingProcess  # type: ignore[misc]  # the name by which uvicorn makes them
 
 
@@ -187,8 +246,6 @@ def serve(settings: env.Settings, *, host: str, port: int, processes: int) -> in
     )
     listening = config.bind_socket()
     # Handed on from here asyncio would not set it, and every answer would wait 40 ms for an acknowledgement.
-    listening.listen(config.backlog)
-    listening.setblocking(False)
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     if processes == 1:
         QuietServer(config).run(sockets=[listening])

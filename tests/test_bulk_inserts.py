@@ -1,8 +1,10 @@
 """Many rows at once: what is written as text arrives as it was."""
 
 import uuid
+from typing import Any
 
 import pytest
+from django.db import DataError, transaction
 from django.utils import timezone
 
 from memories import access
@@ -14,20 +16,30 @@ from memories.models.sql import array_of, fetch
 HARD = ["plain", "", 'quo"te', "back\\slash", "\\N", "a,b {c}", "NULL", " edge ", "tab\tline\nend", "naïve 🦦", "%s"]
 
 
+def otter(principal: Principal, number: int, **columns: Any) -> Fragment:
+    given = {
+        "project_id": principal.project_id,
+        "namespace": access.writable(principal, "acme:main"),
+        "agent_id": "main",
+        "type": "semantic",
+        "content": f"Otter {number} swims.",
+        "source_type": "manual",
+        "importance": 0.5,
+        "source": "inference",
+        "authority": 1,
+    }
+    return Fragment(**given | columns)
+
+
 @pytest.mark.parametrize("count", [1, 2, COPY_FROM])
 def test_values_arrive_as_they_were(principal: Principal, count: int) -> None:
     """By VALUES and by COPY; those that all rows have alike, and those in which they differ."""
     now, parents = timezone.now(), [uuid.uuid4(), uuid.uuid4()]
     with access.enter(principal, why="test"):
-        space = access.writable(principal, "acme:main")
         rows = [
-            Fragment(
-                project_id=principal.project_id,
-                namespace=space,
-                agent_id="main",
-                type="semantic",
-                content=f"Otter {number} swims.",
-                source_type="manual",
+            otter(
+                principal,
+                number,
                 tags=HARD,
                 topics=[] if number else HARD[::-1],
                 parents=parents,
@@ -35,11 +47,7 @@ def test_values_arrive_as_they_were(principal: Principal, count: int) -> None:
                 workflow_id="100 %s \\ \t'",
                 extra={"all": ["%s", None, 'quo"te', "🦦"]},
                 event_at=now if number else None,
-                importance=0.5,
-                source="inference",
-                authority=1,
                 created_at=now,
-                updated_at=now,
             )
             for number in range(count)
         ]
@@ -52,6 +60,27 @@ def test_values_arrive_as_they_were(principal: Principal, count: int) -> None:
         assert (kept.workflow_id, kept.extra, kept.event_at) == (row.workflow_id, row.extra, row.event_at)
         assert (kept.created_at, kept.sequence, kept.importance) == (now, None, 0.5)
         assert not row._state.adding
+
+
+@pytest.mark.parametrize("count", [1, COPY_FROM])
+@pytest.mark.parametrize(
+    ("column", "value"), [("agent_id", "a" * 64), ("archived_reason", "a" * 65), ("tags", ["a" * 101])]
+)
+def test_a_text_that_is_too_long_is_refused_and_never_cut(
+    principal: Principal, count: int, column: str, value: Any
+) -> None:
+    with access.enter(principal, why="test"):
+        rows = [otter(principal, number, **{column: value}) for number in range(count)]
+        with pytest.raises(DataError, match="too long"), transaction.atomic():
+            insert(rows)
+
+
+def test_numbers_that_are_equal_keep_their_signs(principal: Principal) -> None:
+    with access.enter(principal, why="test"):
+        rows = [otter(principal, number, emotional_valence=-0.0 if number % 2 else 0.0) for number in range(COPY_FROM)]
+        insert(rows)
+        found = Fragment.objects.within(principal.project_id).in_bulk([row.id for row in rows])
+    assert [str(found[row.id].emotional_valence) for row in rows] == ["0.0", "-0.0"] * (COPY_FROM // 2)
 
 
 def test_a_row_made_by_its_columns_is_as_from_the_class() -> None:

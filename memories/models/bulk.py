@@ -4,6 +4,7 @@ COPY straight into a table with row-level security is refused by Postgres, hence
 """
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from itertools import count
 from operator import attrgetter
@@ -29,6 +30,7 @@ AS_IT_IS = (
     models.BinaryField,
     models.ForeignKey,
 )
+LENGTH = re.compile(r"\(\d+\)")
 _numbers = count()
 
 
@@ -64,11 +66,11 @@ def stored_fields(model: type[models.Model]) -> list[Any]:
 
 
 def _copy(model: type[models.Model], rows: Sequence[models.Model]) -> None:
-    """Copy the columns in which rows differ; what all have alike is said once."""
+    """Copy the columns in which rows differ; a value that all have alike is sent once."""
     given, alike, copied = [], [], []
     for field in stored_fields(model):
         values = list(map(_reader(field), rows))
-        if _is_plain(field) and values.count(values[0]) == len(values):
+        if _is_comparable(field) and values.count(values[0]) == len(values):
             given.append(field)
             alike.append(values[0])
         else:
@@ -90,9 +92,11 @@ def _copy(model: type[models.Model], rows: Sequence[models.Model]) -> None:
             for row in zip(*(values for _, values in copied), strict=True):
                 copy.write_row(row)
         names = sql.SQL("").join([sql.SQL(", {}").format(sql.Identifier(str(f.column))) for f in given])
-        said = sql.SQL("".join(f", %s::{f.db_type(connection)}" for f in given))
+        alike_as = sql.SQL("".join(f", %s::{_type(f)}" for f in given))
         cursor.execute(
-            sql.SQL("INSERT INTO {} ({}{}) SELECT {}{} FROM {}").format(table, columns, names, columns, said, staging),
+            sql.SQL("INSERT INTO {} ({}{}) SELECT {}{} FROM {}").format(
+                table, columns, names, columns, alike_as, staging
+            ),
             alike,
         )
         cursor.execute(sql.SQL("DROP TABLE {}").format(staging))
@@ -111,13 +115,15 @@ def half(vector: Any) -> HalfVector:
 
 
 def _type(field: Any) -> str:
-    """Return as what a binary COPY takes a value; a vector is bytes already."""
-    return "bytea" if isinstance(field, HalfVectorField) else str(field.db_type(connection)).partition("(")[0]
+    """Return as what a value is given. No length: a cast would cut the text. A vector is bytes already."""
+    return "bytea" if isinstance(field, HalfVectorField) else LENGTH.sub("", str(field.db_type(connection)))
 
 
-def _is_plain(field: Any) -> bool:
-    """Return whether a statement takes the column's value as COPY does."""
-    return isinstance(field, AS_IT_IS) or _is_list(field) or _is_json(field)
+def _is_comparable(field: Any) -> bool:
+    """Return whether a statement takes the column's value as COPY does, and equal values are the same; not so −0.0."""
+    return (
+        (isinstance(field, AS_IT_IS) and not isinstance(field, models.FloatField)) or _is_list(field) or _is_json(field)
+    )
 
 
 def _is_list(field: Any) -> bool:

@@ -7,7 +7,6 @@ import time
 import weakref
 from collections.abc import Callable
 from concurrent.futures import Future
-from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
 from typing import Any
 from urllib.parse import urlsplit
@@ -18,8 +17,8 @@ from memories import spans
 
 LARGEST = 64 * 1024 * 1024  # bytes of one answer
 CONNECT = 5.0  # seconds
-# Entered while a service is waited for: the place that the caller has in a queue is another's meanwhile.
-stepping_aside: ContextVar[Callable[[], AbstractContextManager[None]]] = ContextVar("aside", default=nullcontext)
+# Called before a service is waited for: it gives up the place that the caller has in a queue of requests.
+leave_queue: ContextVar[Callable[[], None]] = ContextVar("leave_queue", default=lambda: None)
 GRACE = 0.1  # seconds: what comes at the last moment is still told as what it is
 
 
@@ -55,7 +54,8 @@ class JsonService:
         seconds = min(self._timeout, patience or self._timeout)
         answer: Future[Any] = Future()
         # The client bounds each read, not their sum: a head that drips would last. Its thread ends by itself later.
-        with spans.span("client", "POST", {"server.address": self._host}), stepping_aside.get()():
+        leave_queue.get()()
+        with spans.span("client", "POST", {"server.address": self._host}):
             threading.Thread(target=self._answer, args=(answer, path, body, seconds), daemon=True).start()
             try:
                 return answer.result(seconds + GRACE)

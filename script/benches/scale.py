@@ -190,7 +190,7 @@ def bare(url: str, ground: Ground, rounds: int) -> None:
             start = time.perf_counter()
             vector = embed_query(f"{query} ", model=model)
             embedded = time.perf_counter() - start
-            parts["its own SQL"].append((embedded + said(caller, ground, query)) * 1000)
+            parts["its own SQL"].append((embedded + waited_for_sql(caller, ground, query)) * 1000)
             start = time.perf_counter()
             request = wanted(query, vector, Filters(), most=10)
             with access.enter(ground.principal, why="bench"):
@@ -205,7 +205,7 @@ def bare(url: str, ground: Ground, rounds: int) -> None:
         print(f"    {name:17} p50 {statistics.median(times):7.1f}  × {ratio:.2f}")
 
 
-def said(caller: access.Principal, ground: Ground, query: str) -> float:
+def waited_for_sql(caller: access.Principal, ground: Ground, query: str) -> float:
     """Return the seconds for which a caller's search waits for its statements, prepared as a request's are."""
     clock = StatementClock()
     with connection.execute_wrapper(clock):

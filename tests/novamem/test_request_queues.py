@@ -1,6 +1,7 @@
 """Request queues: who would wait too long is refused, reads and writes wait apart, people and probes not at all."""
 
 import asyncio
+import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
@@ -9,7 +10,9 @@ from functools import partial
 import httpx2
 import pytest
 
-from memories.providers.http import stepping_aside
+from memories.access import keys
+from memories.providers.fake_servers import FakeHandler, FakeServer, running
+from memories.providers.http import leave_queue
 from novamem import request_queues
 from novamem.request_queues import WIDTH, Overloaded, RequestQueue, RequestQueues
 from tests.conftest import web_server
@@ -93,73 +96,48 @@ def test_a_lane_lets_a_few_through_in_their_order_also_behind_who_failed_or_left
     run(ask)
 
 
-def test_who_waits_for_a_service_outside_leaves_its_place_to_others(settings):
+def test_who_waits_for_a_service_outside_leaves_its_place_for_good(settings):
+    """Also where there are more requests than threads: none that comes back waits for a place."""
     settings.MAX_QUEUE_SECONDS = 0
 
     async def ask():
         queue, loop = RequestQueue("reads"), asyncio.get_running_loop()
-        answered, passed = threading.Event(), []
+        answered, outside = threading.Event(), threading.Semaphore(0)
 
-        def outside(number):
-            with stepping_aside.get()():
-                passed.append(number)
-                assert answered.wait(10)
-            return queue._places._value
-
-        async def request(number):
-            async with queue.place():
-                return await loop.run_in_executor(threads, partial(copy_context().run, outside, number))
-
-        with ThreadPoolExecutor(3 * WIDTH) as threads:
-            requests = [asyncio.create_task(request(number)) for number in range(3 * WIDTH)]
-            while len(passed) < 3 * WIDTH:
-                await asyncio.sleep(0.01)
-            assert queue.wait == 0
-            async with queue.place():
-                left = await asyncio.wait_for(_occupy_all_but_one(queue), 1)
-                answered.set()
-                await asyncio.sleep(0.05)
-                assert not any(one.done() for one in requests)  # they come back to a place that is free
-                left.set()
-            await asyncio.gather(*requests)
-        assert queue.wait == 0
-        assert queue._places._value == WIDTH
-
-    async def _occupy_all_but_one(queue):
-        end = asyncio.Event()
-        await occupied(queue, requests=WIDTH - 1, until=end)
-        return end
-
-    run(ask)
-
-
-def test_a_request_that_ends_while_it_is_outside_leaves_no_place_taken_nor_one_too_many(settings):
-    settings.MAX_QUEUE_SECONDS = 0
-
-    async def ask():
-        queue, loop = RequestQueue("reads"), asyncio.get_running_loop()
-        answered, outside = threading.Event(), threading.Event()
-
-        def wait():
-            with stepping_aside.get()():
-                outside.set()
-                answered.wait(10)
+        def waits():
+            for _ in range(2):
+                leave_queue.get()()
+            outside.release()
+            assert answered.wait(10)
 
         async def request():
             async with queue.place():
-                await loop.run_in_executor(threads, partial(copy_context().run, wait))
+                await loop.run_in_executor(threads, partial(copy_context().run, waits))
 
-        with ThreadPoolExecutor(1) as threads:
-            one = asyncio.create_task(request())
-            while not outside.is_set():
-                await asyncio.sleep(0.01)
-            one.cancel()
-            await asyncio.gather(one, return_exceptions=True)
+        with ThreadPoolExecutor(2 * WIDTH) as threads:
+            requests = [asyncio.create_task(request()) for _ in range(5 * WIDTH)]
+            for _ in range(2 * WIDTH):
+                while not outside.acquire(blocking=False):
+                    await asyncio.sleep(0.01)
+            await asyncio.sleep(0.05)
+            assert queue._inside == 3 * WIDTH  # WIDTH of them hold places and wait for threads
+            requests[0].cancel()  # its caller left
             answered.set()
-            await loop.run_in_executor(threads, int)  # once the thread has come back
+            await asyncio.wait_for(asyncio.gather(*requests, return_exceptions=True), 10)
         assert (queue.wait, queue._inside, queue._places._value) == (0, 0, WIDTH)
 
     run(ask)
+
+
+def test_a_thread_that_is_left_behind_by_its_loop_leaves_no_place(settings):
+    kept = []
+
+    async def ask():
+        async with RequestQueue("reads").place():
+            kept.append(leave_queue.get())
+
+    run(ask)
+    kept[0]()
 
 
 @pytest.mark.parametrize(
@@ -205,3 +183,38 @@ def test_a_server_that_is_asked_too_much_refuses_early_and_answers_people(web_en
         assert {answer.json()["code"] for answer in refused} == {"overloaded"}
         assert all(int(answer.headers["Retry-After"]) >= 1 and answer.headers["X-Request-Id"] for answer in refused)
         assert "novamem_requests_refused_total" in httpx2.get(f"{url}/metrics").text
+
+
+class SlowReranker(FakeHandler):
+    """Finds all texts as good, after half a second."""
+
+    def do_POST(self) -> None:
+        texts = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["texts"]
+        self.server.stopping.wait(0.5)
+        body = json.dumps([{"index": n, "score": 0.5} for n in range(len(texts))]).encode()
+        self._head(200, {"Content-Length": str(len(body))})
+        self.wfile.write(body)
+
+
+@pytest.mark.long
+def test_more_searches_than_threads_that_wait_for_a_slow_service_are_all_answered(committed, web_environment):
+    request = keys.KeyRequest(namespaces=[f"{committed.name}:*"], verbs=["read", "write"], ceiling="tool_output")
+    issued = keys.issue(committed, request, owner="otter")
+    with running(FakeServer(0, SlowReranker)) as service:
+        environment = web_environment | {
+            "RERANKER": f"http://127.0.0.1:{service.server_port}",
+            "RERANKER_TIMEOUT": "20",
+        }
+        with web_server(environment) as url:
+            place, headers = f"{committed.name}:main", {"Authorization": f"Bearer {issued.text}"}
+
+            def post(path, **body):
+                body["namespace"] = place
+                return httpx2.post(f"{url}/api/v1/{path}", json=body, headers=headers, timeout=60).status_code
+
+            stored = post("fragments", content="An otter swims.")
+            with ThreadPoolExecutor(48) as clients:
+                asked = [clients.submit(post, "search", query=f"Where does otter {n} swim?") for n in range(48)]
+                answers = {one.result() for one in asked}
+            people = httpx2.get(f"{url}/login/", timeout=10).status_code
+    assert (stored, answers, people) == (201, {200}, 200)
