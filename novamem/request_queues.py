@@ -62,11 +62,12 @@ class RequestQueue:
         except BaseException:
             self._inside -= 1
             raise
-        begun, loop, left = time.monotonic(), asyncio.get_running_loop(), asyncio.Event()
+        begun, loop, is_held = time.monotonic(), asyncio.get_running_loop(), True
 
         def leave() -> None:
-            if not left.is_set():
-                left.set()
+            nonlocal is_held
+            if is_held:
+                is_held = False
                 self._inside -= 1
                 self._mean += SHARE * (time.monotonic() - begun - self._mean)
                 self._places.release()

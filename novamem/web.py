@@ -173,7 +173,8 @@ class QuietServer(uvicorn.Server):
         """Begin to serve."""
         await super().startup(sockets if self.counts is None else [])
         if self.counts is not None:
-            self.servers = [FairListener(each, self) for each in sockets or []]  # type: ignore[misc]  # as uvicorn uses one
+            listeners: list[Any] = [FairListener(each, self) for each in sockets or []]
+            self.servers = listeners  # they end as uvicorn's own do
 
     def is_ahead(self) -> bool:
         """Return whether this process has more connections than another."""

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from django.db import migrations
 
-from memories.migrations._promises import reference_to_project
+from memories.migrations._promises import implied_references
 
 IMPLIED = ("pendingconflict", "predicate", "repetition", "reservation", "ruling", "vote")
 
@@ -14,10 +14,4 @@ class Migration(migrations.Migration):
 
     dependencies: ClassVar = [("conflicts", "0014_names_in_markup")]
 
-    operations: ClassVar = [
-        migrations.RunSQL(
-            f"ALTER TABLE conflicts_{table} DROP CONSTRAINT conflicts_{table}_project_fk",
-            reference_to_project(f"conflicts_{table}"),
-        )
-        for table in IMPLIED
-    ]
+    operations: ClassVar = [migrations.RunSQL(*implied_references("conflicts", IMPLIED))]

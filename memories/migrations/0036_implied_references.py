@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from django.db import migrations
 
-from memories.migrations._promises import reference_to_project
+from memories.migrations._promises import implied_references
 
 # Each has a reference over (project_id, …) that is never null, to a table that is bound to a project itself.
 IMPLIED = (
@@ -19,12 +19,6 @@ IMPLIED = (
 class Migration(migrations.Migration):
     """One check less for each row that comes."""
 
-    dependencies: ClassVar = [("memories", "0035_sooner_stored")]
+    dependencies: ClassVar = [("memories", "0035_digests_and_keywords")]
 
-    operations: ClassVar = [
-        migrations.RunSQL(
-            f"ALTER TABLE memories_{table} DROP CONSTRAINT memories_{table}_project_fk",
-            reference_to_project(f"memories_{table}"),
-        )
-        for table in IMPLIED
-    ]
+    operations: ClassVar = [migrations.RunSQL(*implied_references("memories", IMPLIED))]

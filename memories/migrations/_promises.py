@@ -4,6 +4,7 @@ References between tenant tables are (project_id, id), so that nothing can point
 deferrable and written here, because Django knows single columns only (docs/decisions/0003).
 """
 
+from collections.abc import Iterable
 from importlib import import_module
 from typing import Any
 
@@ -30,6 +31,14 @@ def reference_to_project(table: str) -> str:
         f"ALTER TABLE {table} ADD CONSTRAINT {table}_project_fk FOREIGN KEY (project_id) "
         "REFERENCES memories_project (id) ON DELETE CASCADE;"
     )
+
+
+def implied_references(app: str, tables: Iterable[str]) -> tuple[list[str], list[str]]:
+    """What drops the tables' references to their project, and what adds them again."""
+    names = [f"{app}_{table}" for table in tables]
+    return [f"ALTER TABLE {name} DROP CONSTRAINT {name}_project_fk;" for name in names], [
+        reference_to_project(name) for name in names
+    ]
 
 
 def guard(table: str) -> str:
