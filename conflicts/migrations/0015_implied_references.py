@@ -12,6 +12,7 @@ IMPLIED = ("pendingconflict", "predicate", "repetition", "reservation", "ruling"
 class Migration(migrations.Migration):
     """One check less for each row that comes."""
 
-    dependencies: ClassVar = [("conflicts", "0014_names_in_markup")]
+    # After the indexes that are built beside open transactions: this one waits for those that look at a project.
+    dependencies: ClassVar = [("conflicts", "0014_names_in_markup"), ("memories", "0036_implied_references")]
 
     operations: ClassVar = [migrations.RunSQL(*implied_references("conflicts", IMPLIED))]
