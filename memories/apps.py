@@ -23,10 +23,12 @@ class MemoriesConfig(AppConfig):
 
         from memories import failpoints  # noqa: F401  # registers its check
         from memories.api import openapi  # noqa: F401
+        from memories.models.timestamps import read_timestamps
         from memories.readings import Readings
         from memories.schema_editor import use_schema_editor
         from memories.statement_comments import comment_statements
 
         connection_created.connect(comment_statements)
         connection_created.connect(use_schema_editor)
+        connection_created.connect(read_timestamps)
         REGISTRY.register(Readings())

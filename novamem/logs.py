@@ -8,6 +8,7 @@ import io
 import logging
 import re
 import uuid
+from functools import lru_cache
 from typing import Any
 
 import structlog
@@ -105,6 +106,7 @@ PROCESSORS = [
 ]
 
 
+@lru_cache(maxsize=64)
 def route_of(path: str) -> str:
     """Return the route of a path with the ids in it, and without words of a caller; an unknown path as it is."""
     try:
