@@ -28,6 +28,8 @@ TWO_AWAY = 0.05
 # What a cue adds to a likeness of at most 1.
 PHRASE, USER, SPEAKER, PERIOD, KEY, TYPE = 0.5, 0.5, 0.3, 0.2, 0.05, 0.02
 
+TALK, NOWHERE = 2**33, -(2**62)  # a turn's number takes 32 bits
+
 Scores = Mapping[uuid.UUID, float]
 Column = npt.NDArray[np.float64]  # a score of each candidate
 
@@ -94,28 +96,30 @@ class Turns:
 
     def __init__(self, candidates: Sequence[Candidate]) -> None:
         talks: dict[tuple[uuid.UUID, str], int] = {}
-        # Of each its conversation, numbered, and its place there; None where it is no turn.
-        self._turns = [
-            (talks.setdefault((c.namespace_id, c.conversation_id), len(talks)), c.sequence)
-            if c.conversation_id and c.sequence is not None
-            else None
-            for c in candidates
-        ]
-        # A number for each place at which one or more of them stand.
-        self._numbers = {turn: n for n, turn in enumerate(dict.fromkeys(turn for turn in self._turns if turn))}
-
-    def _beside(self, steps: int) -> npt.NDArray[np.intp]:
-        """Return of each the number of the place so many turns further on; -1 where none of them stands."""
-        found = (self._numbers.get((turn[0], turn[1] + steps), -1) if turn else -1 for turn in self._turns)
-        return np.fromiter(found, np.intp, len(self._turns))
+        # A number of each, such that the turn before it has the number below; of what is no turn, none beside it.
+        self._places = np.array(
+            [
+                talks.setdefault((c.namespace_id, c.conversation_id), len(talks)) * TALK + c.sequence
+                if c.conversation_id and c.sequence is not None
+                else NOWHERE
+                for c in candidates
+            ],
+            np.int64,
+        )
+        self._known, self._here = np.unique(self._places, return_inverse=True)
 
     def joined(self, scores: Column, parts: Mapping[int, float]) -> Column:
-        """Return each score with these parts of the best at the places so many turns further on."""
-        best = np.zeros(len(self._numbers) + 1)  # the last is the place of none
-        here = self._beside(0)
-        np.maximum.at(best, here, scores)
-        best[-1] = 0.0
-        return scores + reduce(np.add, (part * best[self._beside(steps)] for steps, part in parts.items()))
+        """Return each score with these parts of the best at the places so many turns further on, themselves not."""
+        best = np.zeros(len(self._known))
+        np.maximum.at(best, self._here, scores)
+        return scores + reduce(np.add, (part * self._beside(best, steps) for steps, part in parts.items()))
+
+    def _beside(self, best: Column, steps: int) -> Column:
+        """Return of each the best so many turns further on; nothing where none of them stands."""
+        wanted = self._places + steps
+        found = np.searchsorted(self._known, wanted).clip(max=len(self._known) - 1)
+        there: Column = np.where(self._known[found] == wanted, best[found], 0.0)
+        return there
 
 
 def _scaled(scores: Column) -> Column:
