@@ -1,6 +1,7 @@
 """Fragments that wait for their vector: embedded in batches, retried with growing pauses; and for a reader."""
 
 import datetime
+import time
 import uuid
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -17,6 +18,7 @@ from memories.models.enums import Status
 from memories.providers import active_model, current_sidecar, embed
 
 BATCH = 64
+SAMPLE, WORD = 16, "the "  # texts by which the time of one is measured, and what they are made of
 CLAIM = datetime.timedelta(minutes=2)  # how long a worker may take before others try
 FIRST_PAUSE, LONGEST_PAUSE = datetime.timedelta(seconds=10), datetime.timedelta(hours=1)
 
@@ -83,6 +85,25 @@ def _to_embed(principal: Principal, fragments: list[Fragment]) -> dict[uuid.UUID
     """Return what was said; of a compacted memory whose copy has expired, what is left of it."""
     originals = Archive.objects.within(principal.project_id).said(fragments)
     return {row.id: originals[row.id] or row.content for row in fragments}
+
+
+def count_waiting(principal: Principal) -> int:
+    """Return how many memories of a project wait for their vector under the active model."""
+    with access.enter(principal, why="count"):
+        found: int = PendingEmbedding.objects.within(principal.project_id).filter(model=active_model()).count()
+        return found
+
+
+def seconds_for_text(characters: float) -> float | None:
+    """Return what a text of that length takes the active embedder here; None where it fails.
+
+    Measured by words of no meaning: nobody's text is sent anywhere for it.
+    """
+    text, model = WORD * max(1, round(characters / len(WORD))), active_model()
+    embed([text], model=model)  # loads the model
+    began = time.monotonic()
+    vectors = embed([text] * SAMPLE, model=model)
+    return None if any(vector is None for vector in vectors) else (time.monotonic() - began) / SAMPLE
 
 
 def queue_reading(admissions: Sequence[Admission]) -> None:

@@ -191,11 +191,20 @@ def moment(at: datetime.datetime | None, now: datetime.datetime) -> SafeString:
 def ago(at: datetime.datetime, now: datetime.datetime) -> str:
     """Return how long ago, in the largest whole unit; "in 3 d" for what is to come."""
     seconds = (now - at).total_seconds()
-    for unit, length in UNITS:
-        if abs(seconds) >= length:
-            count = int(abs(seconds) // length)
-            return f"{count} {unit} ago" if seconds > 0 else f"in {count} {unit}"
+    if long := _in_units(abs(seconds)):
+        return f"{long} ago" if seconds > 0 else f"in {long}"
     return "just now"
+
+
+@register.filter
+def lasting(seconds: float) -> str:
+    """Return how long that is, in the largest whole unit."""
+    return _in_units(seconds) or "a minute"
+
+
+def _in_units(seconds: float) -> str:
+    """Return a time in the largest whole unit; nothing for less than the smallest."""
+    return next((f"{int(seconds // length)} {unit}" for unit, length in UNITS if seconds >= length), "")
 
 
 @register.filter

@@ -313,6 +313,30 @@ def test_a_plan_shows_samples_with_their_sentence(adam, backup, principal, work)
     assert "heron" not in str(report)
 
 
+@pytest.mark.parametrize(
+    ("seconds", "says"),
+    [(754.2, "which takes about 12 min more"), (3.0, "about a minute more"), (None, "until the embedder answers")],
+)
+def test_when_what_was_restored_is_found_by_its_meaning(adam, backup, work, principal, seconds, says):
+    """The page of the restore tells it; nothing where none waited."""
+    there = f"/backups/{backup.id}/restore/"
+    done = post(adam, there, step="apply", confirm="acme", plan=planned(adam, there, work))
+    work()
+
+    def tell(waiting, seconds):
+        with access.enter(principal, why="test"):
+            ended = Operation.objects.get(kind="restore", dry_run=False)
+            ended.report = {**ended.report, "waiting_for_vectors": waiting, "searchable_in_seconds": seconds}
+            ended.save(update_fields=["report"])
+
+    tell(0, 0.0)
+    assert "waited for their vectors" not in words(adam.get(done["Location"]))
+    tell(72, seconds)
+    page = words(adam.get(done["Location"]))
+    assert "They are found by their words. 72 waited for their vectors" in page
+    assert says in page
+
+
 def test_a_backup_of_some_namespaces_and_of_what_changed_since(adam, backup, store, principal, work):
     store("acme:main", "An otter was seen under the bridge.")
     store("acme:other", "The boat lies in the reeds.")

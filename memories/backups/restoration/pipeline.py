@@ -5,6 +5,7 @@ import re
 import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -38,6 +39,7 @@ from memories.backups.restoration import (
 )
 from memories.backups.restoration import plan as restore_plan
 from memories.errors import NovaError
+from memories.ingest.embedding_queue import count_waiting, seconds_for_text
 from memories.models import Backup, Fragment, Namespace, Operation
 from memories.models.enums import BackupOrigin, RecallCause
 from memories.models.sql import execute, fetch
@@ -148,6 +150,8 @@ class Read:
 def restore(principal: Principal, operation: Operation, progress: Progress, *, erase: Erase) -> dict[str, Any]:
     """Run a restore, or only plan it (dry run); the report has the plan, by namespace and summed up.
 
+    What was restored is found by its words at once, and by its meaning in about `searchable_in_seconds`.
+
     Raise BrokenBundle, WrongProject, WrongSigner, BaseMissing, FileMissing, and PlanChanged of one bound to a plan,
     before anything is changed. Whatever ends it later, its report tells of the namespaces that were done.
     """
@@ -176,8 +180,20 @@ def restore(principal: Principal, operation: Operation, progress: Progress, *, e
             report["safety_backup_id"] = _safety(principal, operation, progress, now=now)
             restore_plan.refuse_changed(principal, operation, report, read.ids)  # again: a backup takes its time
             restore_plan.require_agreed_counts(operation, progress)
-            parts = apply(principal, read, progress, report, erase=erase, now=now)
+            with _time_of_text() as pace:
+                parts = apply(principal, read, progress, report, erase=erase, now=now)
+            waiting, each = count_waiting(principal), pace.result()
+            seconds = 0.0 if not waiting else None if each is None else round(waiting * each, 3)
+            report |= {"waiting_for_vectors": waiting, "searchable_in_seconds": seconds}
     return {**report, **restore_plan.summarise_counts(parts), "elapsed_ms": int((time.monotonic() - began) * 1000)}
+
+
+@contextmanager
+def _time_of_text() -> Iterator["Future[float | None]"]:
+    """Meanwhile measure, on a processor that waits for Postgres otherwise, what a staged text takes the embedder."""
+    ((characters,),) = fetch("SELECT coalesce(avg(length(content)), 0)::float8 FROM staged_fragment", [])
+    with ThreadPoolExecutor(1) as aside:
+        yield aside.submit(seconds_for_text, characters)
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """`manage.py restore BACKUP|FILE`."""
 
 import contextlib
+import datetime
 import uuid
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,6 +21,16 @@ KEY_NEEDED = (
     "values that were ruled out, may be said again. On the old machine `backup key FILE --project P` writes the key "
     "file; give it with --key FILE when you restore into a project that holds nothing yet."
 )
+
+
+def searchable(waiting: int, seconds: float | None) -> str:
+    """Return when what was restored is found by what it means."""
+    when = (
+        "once the embedder answers"
+        if seconds is None
+        else f"in about {datetime.timedelta(seconds=round(seconds))} where a worker runs"
+    )
+    return f"Searchable by words now; by meaning {when}: {waiting:,} memories wait for their vectors."
 
 
 class Command(TyperCommand):
@@ -65,6 +76,8 @@ class Command(TyperCommand):
                 )
                 if report.get("key_file_needed"):
                     self.stderr.write(KEY_NEEDED.format(report["left_out"].get("erasure", 0)))
+                if waiting := report.get("waiting_for_vectors"):
+                    self.stderr.write(searchable(waiting, report["searchable_in_seconds"]))
 
 
 def _named(bundle: str, *, project: str, allow_version: bool) -> tuple[Principal, str]:
