@@ -10,6 +10,7 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
+from functools import lru_cache
 from typing import Any, NamedTuple, Self
 
 from django.conf import settings
@@ -157,7 +158,11 @@ class TrustParts(NamedTuple):
     @property
     def trust(self) -> float:
         """The sum, held within 0..1."""
-        return max(0.0, min(1.0, self.source + self.corroboration + self.feedback - self.age))
+        return _within_bounds(self.source + self.corroboration + self.feedback - self.age)
+
+
+def _within_bounds(trust: float) -> float:
+    return max(0.0, min(1.0, trust))
 
 
 def trust_parts(
@@ -169,21 +174,26 @@ def trust_parts(
         source=SOURCE_WEIGHT[source],
         corroboration=min(MOST_AGREEMENT, (corroboration - 1) * AGREEMENT),
         feedback=(reinforcements - disputes) / votes * FEEDBACK if votes else 0.0,
-        age=min(MOST_STALENESS, max(0.0, age_days) / YEAR * MOST_STALENESS),
+        age=_staleness(age_days),
     )
+
+
+def _staleness(age_days: float) -> float:
+    return min(MOST_STALENESS, max(0.0, age_days) / YEAR * MOST_STALENESS)
+
+
+@lru_cache(maxsize=1024)  # few differ among the candidates of a search
+def _timeless_trust(source: str, corroboration: int, reinforcements: int, disputes: int) -> float:
+    """Return the sum of the parts that time does nothing to."""
+    parts = trust_parts(source=source, corroboration=corroboration, reinforcements=reinforcements, disputes=disputes)
+    return parts.source + parts.corroboration + parts.feedback
 
 
 def trust(
     *, source: str, corroboration: int = 1, reinforcements: int = 0, disputes: int = 0, age_days: float = 0.0
 ) -> float:
     """Return how far a memory is to be trusted, 0 to 1: for ranking and display; the gate never asks for it."""
-    return trust_parts(
-        source=source,
-        corroboration=corroboration,
-        reinforcements=reinforcements,
-        disputes=disputes,
-        age_days=age_days,
-    ).trust
+    return _within_bounds(_timeless_trust(source, corroboration, reinforcements, disputes) - _staleness(age_days))
 
 
 def trust_expression() -> Any:

@@ -6,7 +6,7 @@ Raw SQL over the narrow search tables; literals where the planner has to see a p
 import datetime
 import json
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -170,17 +170,9 @@ class KeywordHits(dict[uuid.UUID, float]):
     `further` are the scores of those behind, by id as text, for what is found by other means.
     """
 
-    further: Mapping[str, float] = {}
-
-    @classmethod
-    def of(
-        cls, rows: Iterable[tuple[str, float, int]], search: Search, *, ids: Mapping[str, uuid.UUID]
-    ) -> "KeywordHits":
-        """Return what (id as text, score, rank), best first, make; of the best the `ids`."""
-        rows = list(rows)
-        found = cls({ids[which]: score for which, score, rank in rows if rank <= search.most and which in ids})
-        found.further = {which: score for which, score, rank in rows if rank > search.most}
-        return found
+    def __init__(self, best: Mapping[uuid.UUID, float], further: Mapping[str, float]) -> None:
+        super().__init__(best)
+        self.further = further
 
 
 def keyword_hits(
@@ -193,8 +185,8 @@ def keyword_hits(
     """Return the `most` best of the scopes and as many of the `others`; as `keyword_query` has it."""
     query = keyword_query(scopes, search, others=others, among=among)
     rows = fetch(query.statement, query.params)
-    named = [(str(which), score, rank) for which, score, rank in rows]
-    return KeywordHits.of(named, search, ids={str(which): which for which, *_ in rows})
+    best = {which: score for which, score, rank in rows if rank <= search.most}
+    return KeywordHits(best, {str(which): score for which, score, rank in rows if rank > search.most})
 
 
 def keyword_query(

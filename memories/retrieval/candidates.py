@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -34,7 +34,7 @@ Message = tuple[uuid.UUID, str, int | None, str]
 
 @dataclass(slots=True)
 class Candidate:
-    """What a score is made of; a light stand-in for a fragment's wide row."""
+    """What a score is made of; a light stand-in for a fragment's wide row. The fields stand as `LOADED` has columns."""
 
     id: uuid.UUID
     namespace_id: uuid.UUID
@@ -78,8 +78,6 @@ class Candidate:
     claims: list[Upheld] = field(default_factory=list)
     # Its vector as Postgres sends it: few are read.
     sent: bytes | None = None
-    # The keys under which its claim gives way to another candidate's.
-    lost: Collection[bytes] = ()
     # Whether it passes every condition; a claim that does not is no answer, and what contradicts it still says so.
     passes: bool = True
     # Whether the search for the nearest vectors found it; whether it was said beside one of the best; whether it makes
@@ -89,6 +87,8 @@ class Candidate:
     is_held: bool = False
     # Whether the user tells the assistant in it what to do from then on.
     is_standing: bool = False
+    # The keys under which its claim gives way to another candidate's.
+    lost: Collection[bytes] = ()
 
     @property
     def vector(self) -> Vector | None:
@@ -139,7 +139,7 @@ LOADED = """
         coalesce(coalesce(f.event_at, f.created_at) <@ tstzrange(%s, %s), false), f.conversation_id, f.sequence,
         length(f.content), CASE f.source_type WHEN 'conversation' THEN left(f.content, {speaker}) ELSE '' END,
         f.source_type = 'conversation', f.source_type = 'conversation' AND f.source IN ({user}), {piece_of},
-        {quoted}, f.topics && %s::varchar[], {keys}, e.cosine, {believed}, {ways}, {passes}, {words}
+        {quoted}, f.topics && %s::varchar[], {keys}, e.cosine, {believed}, {passes}, {ways}, {beside}, {words}
     FROM memories_fragment f
     LEFT JOIN LATERAL (
         SELECT access_count, last_accessed_at, stability FROM memories_access
@@ -178,11 +178,13 @@ AMONG_FOUND = f"""WHERE f.project_id = {PROJECT} AND f.id = ANY (ARRAY(
     SELECT fragment_id FROM words WHERE rank <= %s UNION SELECT fragment_id FROM near
     UNION SELECT fragment_id FROM beside UNION SELECT fragment_id FROM standing
     UNION SELECT fragment_id FROM held WHERE (SELECT count(*) FROM held) <= %s))"""
-# In the first row only: what words found, as text, which takes Postgres least; who speaks there; how many claims there
-# are, as far as it was counted.
-WORDS_FOUND = """CASE WHEN row_number() OVER () = 1 THEN json_build_array((
-    SELECT string_agg(concat_ws(' ', fragment_id, score, rank), E'\\n' ORDER BY score DESC, fragment_id) FROM words
-    ), (SELECT json_agg(person) FROM speaking), (SELECT count(*) FROM held))::text END"""
+# In the first row only, as JSON: BM25 by id of the best by words and of those behind, best first; who speaks there; how
+# many claims there are, as far as it was counted. Put together as text, which takes Postgres least.
+SCORED = """(SELECT string_agg(concat('"', fragment_id, '":', score), ',' ORDER BY score DESC, fragment_id) FROM words
+        WHERE rank {which} %s)"""
+WORDS_FOUND = f"""CASE WHEN row_number() OVER () = 1 THEN concat('[{{', {SCORED.format(which="<=")}, '}},{{',
+        {SCORED.format(which=">")}, '}},', coalesce((SELECT json_agg(person) FROM speaking)::text, '[]'), ',',
+        (SELECT count(*) FROM held), ']') END"""
 WAYS = """f.id IN (SELECT fragment_id FROM near), f.id IN (SELECT fragment_id FROM beside),
         f.id IN (SELECT fragment_id FROM held), f.id IN (SELECT fragment_id FROM standing)"""
 # A message beyond a fragment's length is kept in pieces, "id#1", "id#2", …; by sequence too, as "#n" may end an id.
@@ -197,9 +199,9 @@ STANDING = f"""
 KEYS = """ARRAY(SELECT key_digest FROM memories_claim
             WHERE project_id = f.project_id AND fragment_id = f.id AND status = 'active')"""
 NO_KEYS = "'{}'::bytea[]"  # where the claims come along, which have them
-PLAIN = "f.authority, f.owner_id, '', NULL, NULL, NULL"
+PLAIN = "f.authority, f.owner_id, '', NULL, NULL"
 SAID_BESIDE = "CASE WHEN jsonb_exists_any(f.extra, '{trigger,steps}') THEN f.extra::text END"
-BELIEVED = f"""greatest(f.authority, {text_ruled("f")}), f.owner_id, f.content, {SAID_BESIDE},
+BELIEVED = f"""greatest(f.authority, {text_ruled("f")}), f.owner_id, f.content,
         (SELECT jsonb_agg(jsonb_build_array(m.subject, m.predicate, m.value, m.exclusive, encode(m.key_digest, 'hex'),
             greatest(m.authority, {claim_ruled("m")})) ORDER BY m.position)::text
         FROM memories_claim m WHERE m.project_id = f.project_id AND m.fragment_id = f.id AND m.status = 'active'),
@@ -283,15 +285,12 @@ def find_candidates(
     # Whether an index or all vectors are the quicker way depends on how many pass: that is planned for each time.
     is_prepared = len(scopes) <= FEW_SCOPES and not (conditions and SearchWay.INDEX in nearest.scoped.values())
     rows = _load(scopes, search, found=Query(found, params), conditions=conditions, is_prepared=is_prepared)
-    by_words, speaking, claims = orjson.loads(rows[0][-1]) if rows else ("", (), FEW_CLAIMS + 1)
+    best, further, speaking, claims = orjson.loads(rows[0][-1]) if rows else ({}, {}, (), FEW_CLAIMS + 1)
     candidates = [_candidate(row) for row in rows]
-    scored = (line.split(" ") for line in by_words.split("\n")) if by_words else ()
-    hits = KeywordHits.of(
-        ((which, float(score), int(rank)) for which, score, rank in scored),
-        search,
-        ids={str(candidate.id): candidate.id for candidate in candidates},
-    )
-    return Found(candidates, hits, claims <= FEW_CLAIMS, frozenset(speaking or ()))
+    ids = {candidate.id.int: candidate.id for candidate in candidates}
+    named = ((ids.get(int(which.replace("-", ""), 16)), float(score)) for which, score in best.items())
+    hits = KeywordHits({which: score for which, score in named if which}, further)
+    return Found(candidates, hits, claims <= FEW_CLAIMS, frozenset(speaking))
 
 
 def _beside(scopes: Sequence[SearchScope], search: Search) -> Query:
@@ -367,6 +366,7 @@ def _load(
         quoted=QUOTED if phrases else "false",
         keys=NO_KEYS if search.weighs_claims else KEYS,
         believed=BELIEVED if search.weighs_claims else PLAIN,
+        beside=SAID_BESIDE if search.weighs_claims else "NULL",
         passes=only_claims + PASSES.format(condition=passes) if passes else "true",
         found=found.statement if found else "",
         ways=WAYS if found else "false, false, true, false",
@@ -378,23 +378,27 @@ def _load(
     project_id = scopes[0].project_id
     params = [*(found.params if found else ()), *[search.now] * len(AGES)]
     params += [*map(str, search.cues.period or ("infinity", "infinity")), *([phrases] if phrases else [])]
-    params += [search.cues.keys, *values]
+    params += [search.cues.keys, *values, *([search.most, search.most] if found else [])]
     params += [project_id, *([] if found else [search.vector]), project_id, *roots.params, search.model.id, project_id]
     params += [search.most, FEW_CLAIMS] if among is None else among.params
     return fetch_prepared(statement, params, binary=True) if is_prepared else fetch(statement, params)
 
 
-def _candidate(row: tuple[Any, ...]) -> Candidate:
-    *scored, rank, owner_id, content, extra, claims, sent, is_near, is_beside, is_held, is_standing, passes, _ = row
-    found = Candidate(*[*scored, rank, owner_id, wording_of(content, orjson.loads(extra)) if extra else content])
-    found.is_near, found.is_beside, found.is_held, found.passes = is_near, is_beside, is_held, passes
-    found.is_standing, found.sent = is_standing, sent
+def _candidate(row: Sequence[Any]) -> Candidate:
+    found = Candidate(*row[:-2])
+    stated, beside = row[CLAIMS], row[-2]
     found.speaker = speaker_of(found.speaker)
-    for subject, predicate, value, exclusive, key, claimed in orjson.loads(claims) if claims else ():
+    if beside:
+        found.wording = wording_of(found.wording, orjson.loads(beside))
+    found.claims = []
+    for subject, predicate, value, exclusive, key, claimed in orjson.loads(stated) if stated else ():
         claim = (subject, predicate, value, exclusive, bytes.fromhex(key), claimed, found.source, found.vector)
         found.claims.append(Upheld(found.id, found.namespace_id, *claim))
     found.keys = found.keys or [claim.key for claim in found.claims]
     return found
+
+
+CLAIMS = [each.name for each in fields(Candidate)].index("claims")
 
 
 def load_neighbours(scopes: Sequence[SearchScope], candidates: Sequence[Candidate], search: Search) -> list[Candidate]:

@@ -19,7 +19,7 @@ def explain_expected(
     if row is None or not principal.covers_reading(row.namespace.name):
         return _told(question, Stage.UNKNOWN)
     if path := trail.paths.get(row.id):
-        return {"id": str(row.id), **path.told()}
+        return {"id": str(row.id), **path.told(bm25=trail.bm25.get(row.id))}
     if not places.reaches(row.namespace):
         return _told(question, Stage.NAMESPACE)
     if row.status not in question.filters.statuses:

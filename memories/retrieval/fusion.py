@@ -56,12 +56,16 @@ def fuse(candidates: Sequence[Candidate], *, bm25: Scores, cues: Cues) -> dict[u
 
 def reranked(relevance: Scores, scores: Scores) -> dict[uuid.UUID, float]:
     """Return a reranker's scores, and of what it did not read the relevance, so that none of it overtakes."""
+    if not scores:
+        return dict(relevance)
     least = min((scores[i] for i in relevance if i in scores), default=1.0)
     return {i: scores.get(i, least * value) for i, value in relevance.items()}
 
 
 def best_of(relevance: Scores, further: Scores) -> dict[uuid.UUID, float]:
     """Return the relevance to the question, or to the part of it that is answered better."""
+    if not further:
+        return dict(relevance)
     return {i: max(value, further.get(i, 0.0)) for i, value in relevance.items()}
 
 

@@ -1,6 +1,7 @@
 """From a question to the memories that answer it."""
 
 import datetime
+import math
 import time
 import uuid
 from collections import defaultdict
@@ -184,7 +185,8 @@ def answer(principal: Principal, question: UnderstoodQuestion, *, now: datetime.
 
 def _search(principal: Principal, understood: UnderstoodQuestion, *, now: datetime.datetime) -> Results:
     question, model, vector, took = understood.question, understood.model, understood.vector, dict(understood.took)
-    trail = Trail(understood.cues, parts=understood.parts)
+    asks = question.explain or question.expect is not None
+    trail = Trail(understood.cues, asks, parts=understood.parts)
     if vector is not None:
         trail.floor = model.floor if question.floor is None else question.floor
     with access.enter(principal, why="search", keeps_plans=True):
@@ -392,14 +394,8 @@ def _ranked(
     question = understood.question
     fused = best_of(fuse(found, bm25=trail.bm25, cues=trail.cues), understood.answering)
     relevance = reranked(fused, understood.reranked)
-    left = []
-    for candidate in found:
-        path = trail.paths[candidate.id]
-        path.relevance, path.cosine = relevance[candidate.id], candidate.cosine
-        path.rerank = understood.reranked.get(candidate.id)
-        stage = _refused(question, candidate, places, by_meaning=by_meaning, by_key=path.claim)
-        trail.stop(candidate.id, stage) if stage else left.append(candidate)
-    left = _relevant(left, places, claims, trail)
+    trail.weigh(found, relevance, understood.reranked)
+    left = _relevant(_passing(question, found, places, trail, by_meaning=by_meaning), places, claims, trail)
     if spoken := question.spoken.among([c.id for c in left], project_id=principal.project_id):
         trail.stop_all(spoken, Stage.SPOKEN)
         left = [candidate for candidate in left if candidate.id not in spoken]
@@ -412,26 +408,33 @@ def _ranked(
     profile = _profile(question)
     near = reaching(left, bm25=trail.bm25, floor=trail.floor or 0.0) if question.first else set()
     first = {i for i in near if trail.paths[i].source}
-    standing = {one.id for one in left if trail.paths[one.id].instruction and "relevance" in profile.needs}
 
-    def signals(candidate: Candidate, names: Iterable[str]) -> dict[str, float]:
-        worth = relevance[candidate.id]
-        return ranking.signals(candidate, rates=places.rates, relevance=worth, by_meaning=by_meaning, names=names)
+    def signals(candidates: Sequence[Candidate], names: Iterable[str]) -> dict[str, ranking.Column]:
+        worth = [relevance[one.id] for one in candidates]
+        return ranking.signals(candidates, rates=places.rates, relevance=worth, by_meaning=by_meaning, names=names)
 
-    scores = {one.id: round(profile.score(signals(one, profile.needs)) + (one.id in first), 6) for one in left}
+    ids = [one.id for one in left]
+    worth = profile.score(signals(left, profile.needs)) + [one in first for one in ids]
+    scores = dict(zip(ids, worth.round(6).tolist(), strict=True))
+    standing = {i for i, path in trail.paths.items() if path.instruction and "relevance" in profile.needs} & set(ids)
     scores |= ranking.lifted(standing, scores, behind=min(BEFORE_INSTRUCTIONS, -(-question.top_k // 2)))
     seating = Seating(scores, left, places, question.top_k, claims)
     seats = seating.fill()
-    trail.seat(seats, {one.id for one in seating.waiting}, sorted(scores, key=lambda i: (-scores[i], i)))
+    trail.seat(seats, {one.id for one in seating.waiting}, scores)
+    columns = signals([seat.candidate for seat in seats], ranking.NAMES)
+    shown = zip(*(column.tolist() for column in columns.values()), strict=True)
     marks = partial(ranking.marks, first=first, standing=standing)
-    return [(seat, signals(seat.candidate, ranking.NAMES) | marks(seat.candidate.id)) for seat in seats]
+    return [
+        (seat, dict(zip(columns, values, strict=True)) | marks(seat.candidate.id))
+        for seat, values in zip(seats, shown, strict=True)
+    ]
 
 
 def _relevant(left: list[Candidate], places: Places, claims: ClaimsAtHand | None, trail: Trail) -> list[Candidate]:
     """Return those that have enough to do with the question; none of them where the best has not."""
     # What the question itself asks for, not what the texts that it found speak of.
     asked_for = [claim.fragment_id for claim in claims.asked_for] if claims and trail.floor else []
-    asked_for += [one.id for one in left if trail.paths[one.id].part]  # near enough to the part that they answer
+    asked_for += [i for i, path in trail.paths.items() if path.part]  # near enough to the part that they answer
     # Who names somebody that speaks there asks about them; without their names little is left to be alike.
     floor = 0.0 if trail.speakers else trail.floor or 0.0
     if left and not reaches_floor(left, bm25=trail.bm25, asked_for=asked_for, floor=floor):
@@ -466,15 +469,24 @@ def freshness_bound(question: Question, *, foreign: bool) -> float:
     return max(question.filters.min_relevance, settings.RETRIEVAL_CROSS_AGENT_THRESHOLD if foreign else 0.0)
 
 
-def _refused(
-    question: Question, candidate: Candidate, places: Places, *, by_meaning: bool, by_key: bool
-) -> Stage | None:
-    """Where its way ends, if it does. What its key brought in needs no likeness that the caller does not ask for."""
-    floor = freshness_bound(question, foreign=places.is_foreign(candidate.namespace_id))
-    is_asked_for = by_key and question.min_similarity <= 0
-    if by_meaning and not is_asked_for and (candidate.cosine or 0.0) < question.min_similarity:
-        return Stage.SIMILARITY
-    return Stage.FRESHNESS if floor and candidate.relevance_score(places.rates) < floor else None
+def _passing(
+    question: Question, found: Sequence[Candidate], places: Places, trail: Trail, *, by_meaning: bool
+) -> list[Candidate]:
+    """Return those that are like enough and fresh enough.
+
+    What its key brought in needs no likeness that the caller does not ask for.
+    """
+    like, is_lax = question.min_similarity if by_meaning else -math.inf, question.min_similarity <= 0
+    unlike = {one.id for one in found if (one.cosine or 0.0) < like and not (is_lax and trail.paths[one.id].claim)}
+    fresh = {foreign: freshness_bound(question, foreign=foreign) for foreign in (False, True)}
+    stale = {
+        one.id
+        for one in found
+        if (bound := fresh[places.is_foreign(one.namespace_id)]) and one.relevance_score(places.rates) < bound
+    }
+    trail.stop_all(stale, Stage.FRESHNESS)
+    trail.stop_all(unlike, Stage.SIMILARITY)
+    return [one for one in found if one.id not in unlike and one.id not in stale]
 
 
 def _loaded(

@@ -1,14 +1,19 @@
 """Ranking: what a candidate's score is made of, and the profiles that put it together. Pure."""
 
 import math
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from memories.models.scoring import Rates, trust
 from memories.retrieval.candidates import Candidate
 
-Signals = Mapping[str, float]
+Column = npt.NDArray[np.float64]  # a number of each candidate
+Signals = Mapping[str, Column]
 
 BALANCED = {"relevance": 0.40, "confidence": 0.25, "recency": 0.20, "importance": 0.15}
 RECENCY_PER_DAY = 0.01
@@ -17,18 +22,22 @@ USE = 10  # an access counts a tenth of its logarithm
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """A way of ranking: the signals it needs, and the score that they make."""
+    """A way of ranking: the signals it needs, and the scores that they make."""
 
     needs: tuple[str, ...]
-    score: Callable[[Signals], float]
+    score: Callable[[Signals], Column]
 
 
-def weighed(weights: Signals) -> Profile:
+def weighed(weights: Mapping[str, float]) -> Profile:
     """Σ weight × signal."""
-    return Profile(tuple(weights), lambda signals: sum(weight * signals[name] for name, weight in weights.items()))
+
+    def score(signals: Signals) -> Column:
+        return reduce(np.add, (weight * signals[name] for name, weight in weights.items()))
+
+    return Profile(tuple(weights), score)
 
 
-def hindsight(signals: Signals) -> float:
+def hindsight(signals: Signals) -> Column:
     """cosine · e^(−.05·days) · (1 + ln(1 + n)/10), days since the last access."""
     return signals["similarity"] * signals["decay"] * signals["use"]
 
@@ -80,11 +89,19 @@ LEAST_STEP = 1e-6  # between two scores
 
 
 def signals(
-    candidate: Candidate, *, rates: Rates, relevance: float, by_meaning: bool = True, names: Iterable[str] = NAMES
-) -> dict[str, float]:
+    candidates: Sequence[Candidate],
+    *,
+    rates: Rates,
+    relevance: Sequence[float],
+    by_meaning: bool = True,
+    names: Iterable[str] = NAMES,
+) -> dict[str, Column]:
     """Return the signals of these names, to 4 places; by words alone the relevance stands in for the similarity."""
     questions = {"relevance"} if by_meaning else {"relevance", "similarity"}
-    return {name: round(relevance if name in questions else SIGNALS[name](candidate, rates), 4) for name in names}
+    columns = {
+        name: relevance if name in questions else [SIGNALS[name](each, rates) for each in candidates] for name in names
+    }
+    return {name: np.array(column, np.float64).round(4) for name, column in columns.items()}
 
 
 def marks(which: Hashable, *, first: Collection[Hashable], standing: Collection[Hashable]) -> dict[str, float]:

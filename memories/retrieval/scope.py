@@ -73,7 +73,7 @@ class Places:
 
     def is_foreign(self, namespace_id: uuid.UUID) -> bool:
         """Return whether it is another agent's."""
-        return self.ranks.get(namespace_id, 0) >= FOREIGN
+        return bool(self.others) and self.ranks.get(namespace_id, 0) >= FOREIGN
 
     def is_beside(self, namespace_id: uuid.UUID) -> bool:
         """Return whether it is read beside those that are asked for: another agent's, or the shared one."""

@@ -11,7 +11,11 @@ from memories.retrieval.search_plan import SearchWay
 from memories.retrieval.terms import Term
 
 if TYPE_CHECKING:
+    from memories.retrieval.candidates import Candidate
     from memories.retrieval.precedence import RankedSeat
+
+
+Scores = Mapping[uuid.UUID, float]
 
 
 class Stage(StrEnum):
@@ -58,7 +62,6 @@ class Path:
     """One candidate's way: ranks count from 1; a rank is None where that kind of search did not find it."""
 
     words_rank: int | None = None
-    bm25: float | None = None
     meaning_rank: int | None = None
     cosine: float | None = None
     neighbour: bool = False
@@ -77,11 +80,11 @@ class Path:
         """Return whether it is among so many of the best by words or by meaning."""
         return any(rank is not None and rank <= most for rank in (self.words_rank, self.meaning_rank))
 
-    def told(self) -> dict[str, Any]:
+    def told(self, *, bm25: float | None = None) -> dict[str, Any]:
         """In JSON's terms."""
         found_by = {"words": self.words_rank, "meaning": self.meaning_rank, "neighbour": self.neighbour}
         found_by |= {"claim": self.claim, "instruction": self.instruction, "source": self.source, "part": self.part}
-        numbers = {"bm25": self.bm25, "cosine": self.cosine, "rerank": self.rerank, "relevance": self.relevance}
+        numbers = {"bm25": bm25, "cosine": self.cosine, "rerank": self.rerank, "relevance": self.relevance}
         return {
             "stage": self.stage,
             "reason": REASONS[self.stage],
@@ -97,14 +100,19 @@ class Path:
 
 @dataclass(slots=True)
 class Trail:
-    """What happened in one search."""
+    """What happened in one search.
+
+    Unless somebody `asks` for it, only what the search itself goes by is written down: how each was found.
+    """
 
     cues: Cues
+    asks: bool = True
     paths: dict[uuid.UUID, Path] = field(default_factory=dict)
     # What the best had to reach, None without a floor; whether it did not.
     floor: float | None = None
     nothing_relevant: bool = False
-    # BM25 of more than are candidates by it, by id as text.
+    # BM25 by fragment id; that of more than are candidates by it, by id as text.
+    bm25: dict[uuid.UUID, float] = field(default_factory=dict)
     further: Mapping[str, float] = field(default_factory=dict)
     # The questions that it is made of, as a language model tells them.
     parts: Sequence[str] = ()
@@ -115,16 +123,11 @@ class Trail:
     # Which words found whom; worked out for who wants to know.
     terms: dict[uuid.UUID, list[Term]] = field(default_factory=dict)
 
-    @property
-    def bm25(self) -> dict[uuid.UUID, float]:
-        """BM25 by fragment id."""
-        return {i: path.bm25 for i, path in self.paths.items() if path.bm25 is not None}
-
     def by_words(self, scores: dict[uuid.UUID, float]) -> None:
         """Found by keywords, best first."""
-        for rank, (fragment_id, score) in enumerate(scores.items(), start=1):
-            path = self.paths.setdefault(fragment_id, Path())
-            path.words_rank, path.bm25 = rank, score
+        self.bm25 |= scores
+        for rank, fragment_id in enumerate(scores, start=1):
+            self._path(fragment_id).words_rank = rank
 
     def by_meaning(self, ids: Iterable[uuid.UUID]) -> None:
         """Found by vectors, best first."""
@@ -154,31 +157,37 @@ class Trail:
     def by_source(self, scores: Mapping[uuid.UUID, float], cosines: Iterable[uuid.UUID]) -> None:
         """Came in because their source stands before others; BM25 of those found by words, and who else."""
         for fragment_id in {**scores, **dict.fromkeys(cosines)}:
-            path = self._path(fragment_id)
-            path.source = True
-            path.bm25 = scores.get(fragment_id) if path.bm25 is None else path.bm25
+            self._path(fragment_id).source = True
+        self.bm25 = {**scores, **self.bm25}
 
     def _path(self, fragment_id: uuid.UUID) -> Path:
-        if fragment_id not in self.paths:
-            self.paths[fragment_id] = Path(bm25=self.further.get(str(fragment_id)))
-        return self.paths[fragment_id]
+        path = self.paths.get(fragment_id)
+        if path is None:
+            path = self.paths[fragment_id] = Path()
+            if self.further and (score := self.further.get(str(fragment_id))) is not None:
+                self.bm25.setdefault(fragment_id, score)
+        return path
 
-    def stop(self, fragment_id: uuid.UUID, stage: Stage) -> None:
-        """Its way ends there."""
-        self.paths[fragment_id].stage = stage
+    def weigh(self, candidates: Iterable["Candidate"], relevance: Scores, reranked: Scores) -> None:
+        """How near each is, how relevant, and what the reranker said."""
+        for one in candidates if self.asks else ():
+            path = self.paths[one.id]
+            path.cosine, path.relevance, path.rerank = one.cosine, relevance[one.id], reranked.get(one.id)
 
     def stop_all(self, ids: Iterable[uuid.UUID], stage: Stage) -> None:
-        """Theirs end there."""
-        for fragment_id in ids:
-            self.stop(fragment_id, stage)
+        """Their ways end there."""
+        for fragment_id in ids if self.asks else ():
+            self.paths[fragment_id].stage = stage
 
-    def seat(self, seats: Iterable["RankedSeat"], waiting: Collection[uuid.UUID], order: Sequence[uuid.UUID]) -> None:
+    def seat(self, seats: Iterable["RankedSeat"], waiting: Collection[uuid.UUID], scores: Scores) -> None:
         """Who has a place in the end; the others stand behind in the order of their scores, some of them `waiting`."""
+        if not self.asks:
+            return
         against = {seat.candidate.id: seat for seat in seats}
+        order = sorted(scores, key=lambda fragment_id: (-scores[fragment_id], fragment_id))
         for rank, fragment_id in enumerate([*against, *(i for i in order if i not in against)], start=1):
-            self.paths[fragment_id].rank = rank
-            left = Stage.SHARE if fragment_id in waiting else Stage.TOP_K
-            self.stop(fragment_id, Stage.ANSWERED if fragment_id in against else left)
+            path, left = self.paths[fragment_id], Stage.SHARE if fragment_id in waiting else Stage.TOP_K
+            path.rank, path.stage = rank, Stage.ANSWERED if fragment_id in against else left
         for fragment_id, seat in against.items():
             path = self.paths[fragment_id]
             path.contradicts = seat.contradicts.fragment_id if seat.contradicts else None
@@ -199,7 +208,11 @@ class Trail:
             "ways": dict(self.ways),
             "floor": self.floor,
             "candidates": [
-                {"id": str(i), **path.told(), "terms": [term.told() for term in self.terms.get(i, [])]}
+                {
+                    "id": str(i),
+                    **path.told(bm25=self.bm25.get(i)),
+                    "terms": [term.told() for term in self.terms.get(i, [])],
+                }
                 for i, path in order
             ],
         }
