@@ -10,6 +10,7 @@ import orjson
 from django.core.exceptions import EmptyResultSet
 from django.db import connection
 from django.db.models import Model, QuerySet
+from django.db.models.base import ModelState
 
 from memories.models.claim import Claim
 from memories.models.fragment import Access, Fragment
@@ -27,25 +28,30 @@ class ModelColumns:
     model: type[Model]
     begin: int
     end: int
-    readers: Sequence[tuple[int, Callable[..., Any]]]
+    names: Sequence[str]
+    readers: Sequence[tuple[str, Callable[..., Any]]]
 
     @classmethod
     def of(cls, model: type[Model], begin: int) -> "ModelColumns":
         """Return a model's columns from a place on."""
         fields = model._meta.concrete_fields
-        readers = [(n, read) for n, field in enumerate(fields) for read in field.get_db_converters(connection)]
-        return cls(model, begin, begin + len(fields), readers)
+        readers = [(field.attname, read) for field in fields for read in field.get_db_converters(connection)]
+        return cls(model, begin, begin + len(fields), [field.attname for field in fields], readers)
 
     def worded(self, alias: str) -> str:
         """Return the columns of a table under its alias, in the order of the fields."""
         return ", ".join(f'{alias}."{field.column}"' for field in self.model._meta.concrete_fields)
 
     def instance(self, row: Sequence[Any]) -> Any:
-        """Return what the row says, as the ORM would."""
-        values = list(row[self.begin : self.end])
-        for place, read in self.readers:
-            values[place] = read(values[place], None, connection)
-        return self.model.from_db(connection.alias, [], values)
+        """Return what the row says, as the ORM would, but that nobody hears of it: which takes half of the time."""
+        values = dict(zip(self.names, row[self.begin : self.end], strict=True))
+        for name, read in self.readers:
+            values[name] = read(values[name], None, connection)
+        made: Any = self.model.__new__(self.model)
+        made.__dict__ |= values
+        made._state = ModelState()
+        made._state.adding, made._state.db = False, connection.alias
+        return made
 
 
 @cache

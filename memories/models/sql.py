@@ -1,13 +1,16 @@
 """Statements in SQL, where the ORM has no words for them or takes longer to find these than Postgres to answer."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, cast
+from functools import lru_cache
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from django.db import NotSupportedError, OperationalError, connection
 from django.db.backends.postgresql.base import ServerBindingCursor
 from psycopg.pq import Format
+from psycopg.raw_cursor import RawCursorMixin
 
 Values = Sequence[Any] | Mapping[str, Any]
 
@@ -39,6 +42,32 @@ def fetch_prepared(statement: str, values: Values, *, binary: bool = False) -> l
         return list(cursor.fetchall())
 
 
+class PreparedCursor(RawCursorMixin[Any, Any], ServerBindingCursor):
+    """Sends a statement with its values beside it; of long ones the driver would look for these each time."""
+
+    def execute(self, query: str, params: Values = (), **how: Any) -> Any:
+        """Run a statement whose values are worded as everywhere: `%s`, or `%(name)s`."""
+        worded, names = numbered(query)
+        values = [params[name] for name in names] if isinstance(params, Mapping) else params
+        return super().execute(worded, values, **how)
+
+
+@lru_cache(maxsize=128)
+def numbered(statement: str) -> tuple[str, list[str]]:
+    """Return a statement with its values worded as Postgres does, $1, $2, …, and the names of those that have one."""
+    places: dict[str, int] = {}
+
+    def place(found: re.Match[str]) -> str:
+        if found[0] == "%%":
+            return "%"
+        return f"${places.setdefault(found[1] or str(len(places)), len(places) + 1)}"
+
+    return VALUE.sub(place, statement), list(places)
+
+
+VALUE = re.compile(r"%%|%s|%\((\w+)\)s")
+
+
 @contextmanager
 def prepared_cursor(*, binary: bool = False) -> Iterator[Any]:
     """Return a cursor for what `fetch_prepared` does: the text names no values, these go beside it."""
@@ -49,7 +78,7 @@ def prepared_cursor(*, binary: bool = False) -> Iterator[Any]:
             yield named
         return
     session: Any = connection.connection
-    cursor = cast(Any, ServerBindingCursor)(session)
+    cursor: Any = PreparedCursor(session)
     cursor.format = Format.BINARY if binary else Format.TEXT
     # Only meanwhile: psycopg would remember the text of whatever others execute, too.
     session.prepare_threshold = 0

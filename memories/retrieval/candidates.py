@@ -199,7 +199,7 @@ STANDING = f"""
 KEYS = """ARRAY(SELECT key_digest FROM memories_claim
             WHERE project_id = f.project_id AND fragment_id = f.id AND status = 'active')"""
 NO_KEYS = "'{}'::bytea[]"  # where the claims come along, which have them
-PLAIN = "f.authority, f.owner_id, '', NULL, NULL"
+PLAIN = "f.authority, NULL::uuid, '', NULL, NULL"
 SAID_BESIDE = "CASE WHEN jsonb_exists_any(f.extra, '{trigger,steps}') THEN f.extra::text END"
 BELIEVED = f"""greatest(f.authority, {text_ruled("f")}), f.owner_id, f.content,
         (SELECT jsonb_agg(jsonb_build_array(m.subject, m.predicate, m.value, m.exclusive, encode(m.key_digest, 'hex'),
