@@ -31,7 +31,7 @@ PHRASE, USER, SPEAKER, PERIOD, KEY, TYPE = 0.5, 0.5, 0.3, 0.2, 0.05, 0.02
 TALK, NOWHERE = 2**33, -(2**62)  # a turn's number takes 32 bits
 
 Scores = Mapping[uuid.UUID, float]
-Column = npt.NDArray[np.float64]  # a score of each candidate
+Column = npt.NDArray[np.float64]  # a number of each candidate
 
 
 def fuse(candidates: Sequence[Candidate], *, bm25: Scores, cues: Cues) -> dict[uuid.UUID, float]:
@@ -99,11 +99,11 @@ class Turns:
     """Where the candidates stand in their conversations, so that scores can be joined by their neighbours'."""
 
     def __init__(self, candidates: Sequence[Candidate]) -> None:
-        talks: dict[tuple[uuid.UUID, str], int] = {}
+        talks: dict[tuple[int, str], int] = {}
         # A number of each, such that the turn before it has the number below; of what is no turn, none beside it.
         self._places = np.array(
             [
-                talks.setdefault((c.namespace_id, c.conversation_id), len(talks)) * TALK + c.sequence
+                talks.setdefault((c.namespace_id.int, c.conversation_id), len(talks)) * TALK + c.sequence
                 if c.conversation_id and c.sequence is not None
                 else NOWHERE
                 for c in candidates

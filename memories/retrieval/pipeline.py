@@ -43,7 +43,7 @@ from memories.retrieval.conflict_filter import Rivalry, rivalry
 from memories.retrieval.decomposition import NotDecomposed, parts_of
 from memories.retrieval.expectation import explain_expected
 from memories.retrieval.floor import reaches_floor, reaching
-from memories.retrieval.fusion import best_of, fuse, reranked
+from memories.retrieval.fusion import Column, best_of, fuse, reranked
 from memories.retrieval.precedence import RankedSeat, Seating
 from memories.retrieval.query_features import Cues, extract_cues
 from memories.retrieval.questions import Filters, Hit, Question, Results
@@ -401,15 +401,15 @@ def _ranked(
         left = [candidate for candidate in left if candidate.id not in spoken]
     if not question.filters.include_all:
         found_rivals = _rivalry(question, left, places, principal)
-        trail.stop_all(found_rivals.outdone, Stage.RIVALS)
-        left = [candidate for candidate in left if candidate.id not in found_rivals.outdone]
-        for candidate in left:
+        trail.stop_all(outdone := found_rivals.outdone, Stage.RIVALS)
+        left = [candidate for candidate in left if candidate.id not in outdone] if outdone else left
+        for candidate in left if found_rivals.lost else ():
             candidate.lost = found_rivals.lost.get(candidate.id, set())
     profile = _profile(question)
     near = reaching(left, bm25=trail.bm25, floor=trail.floor or 0.0) if question.first else set()
     first = {i for i in near if trail.paths[i].source}
 
-    def signals(candidates: Sequence[Candidate], names: Iterable[str]) -> dict[str, ranking.Column]:
+    def signals(candidates: Sequence[Candidate], names: Iterable[str]) -> dict[str, Column]:
         worth = [relevance[one.id] for one in candidates]
         return ranking.signals(candidates, rates=places.rates, relevance=worth, by_meaning=by_meaning, names=names)
 

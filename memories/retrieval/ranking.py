@@ -7,12 +7,11 @@ from functools import reduce
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from memories.models.scoring import Rates, trust
 from memories.retrieval.candidates import Candidate
+from memories.retrieval.fusion import Column
 
-Column = npt.NDArray[np.float64]  # a number of each candidate
 Signals = Mapping[str, Column]
 
 BALANCED = {"relevance": 0.40, "confidence": 0.25, "recency": 0.20, "importance": 0.15}
