@@ -9,7 +9,7 @@ from conflicts.public import ClaimDraft
 from memories import retrieval
 from memories.access import enter
 from memories.models import sql
-from memories.models.sql import execute, fetch, fetch_prepared, keeps_statements
+from memories.models.sql import execute, fetch, fetch_prepared, keeps_statements, numbered
 from memories.retrieval import pipeline
 from memories.retrieval.candidate_search import nearest_query
 from memories.retrieval.candidates import FEW_SCOPES
@@ -148,3 +148,15 @@ def test_what_a_migration_changed_is_asked_anew():
         fetch_prepared(statement, [])
     connection.close()
     assert fetch_prepared("SELECT %s::int", [1]) == [(1,)]
+
+
+def test_values_are_numbered_as_the_driver_would():
+    assert numbered("SELECT %s, %s, 'a%%'") == ("SELECT $1, $2, 'a%'", ["0", "1"])
+    assert numbered("SELECT %(b)s, %(a)s, %(b)s") == ("SELECT $1, $2, $1", ["b", "a"])
+    with pytest.raises(ValueError, match="worded %%"):
+        numbered("SELECT %s LIKE 'a%'")
+
+
+def test_values_by_name_reach_a_prepared_statement(db):
+    statement = "SELECT %(a)s::int + %(b)s::int, %(a)s::int"
+    assert fetch_prepared(statement, {"b": 2, "a": 1}) == [(3, 1)]

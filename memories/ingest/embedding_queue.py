@@ -94,13 +94,14 @@ def count_waiting(principal: Principal) -> int:
         return found
 
 
-def seconds_for_text(characters: float) -> float | None:
-    """Return what a text of that length takes the active embedder here; None where it fails.
+def seconds_for_text(characters: float, *, model: EmbeddingModel) -> float | None:
+    """Return what a text of that length takes the embedder; None where it fails. For a thread of its own.
 
     Measured by words of no meaning: nobody's text is sent anywhere for it.
     """
-    text, model = WORD * max(1, round(characters / len(WORD))), active_model()
-    embed([text], model=model)  # loads the model
+    text = WORD * max(1, round(characters / len(WORD)))
+    if embed([text], model=model)[0] is None:  # loads the model
+        return None
     began = time.monotonic()
     vectors = embed([text] * SAMPLE, model=model)
     return None if any(vector is None for vector in vectors) else (time.monotonic() - began) / SAMPLE

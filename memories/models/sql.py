@@ -42,6 +42,9 @@ def fetch_prepared(statement: str, values: Values, *, binary: bool = False) -> l
         return list(cursor.fetchall())
 
 
+VALUE = re.compile(r"%%|%s|%\((\w+)\)s|%")
+
+
 class PreparedCursor(RawCursorMixin[Any, Any], ServerBindingCursor):
     """Sends a statement with its values beside it; of long ones the driver would look for these each time."""
 
@@ -54,18 +57,20 @@ class PreparedCursor(RawCursorMixin[Any, Any], ServerBindingCursor):
 
 @lru_cache(maxsize=128)
 def numbered(statement: str) -> tuple[str, list[str]]:
-    """Return a statement with its values worded as Postgres does, $1, $2, …, and the names of those that have one."""
+    """Return a statement with its values worded as Postgres does, $1, $2, …, and the names of those that have one.
+
+    Raise ValueError for a % that stands for none, as the driver would.
+    """
     places: dict[str, int] = {}
 
     def place(found: re.Match[str]) -> str:
         if found[0] == "%%":
             return "%"
+        if found[0] == "%":
+            raise ValueError(f"a % that is no value has to be worded %%: {statement[found.start() :][:20]}")
         return f"${places.setdefault(found[1] or str(len(places)), len(places) + 1)}"
 
     return VALUE.sub(place, statement), list(places)
-
-
-VALUE = re.compile(r"%%|%s|%\((\w+)\)s")
 
 
 @contextmanager

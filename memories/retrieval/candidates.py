@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import orjson
 from django.db.models import Q
 
@@ -30,6 +31,7 @@ from memories.retrieval.search_scopes import Query, SearchScope, among_roots, re
 
 Place = tuple[uuid.UUID, str, int]
 Message = tuple[uuid.UUID, str, int | None, str]
+Column = npt.NDArray[np.float64]  # a number of each candidate
 
 
 @dataclass(slots=True)

@@ -10,9 +10,8 @@ from collections.abc import Mapping, Sequence
 from functools import reduce
 
 import numpy as np
-import numpy.typing as npt
 
-from memories.retrieval.candidates import Candidate
+from memories.retrieval.candidates import Candidate, Column
 from memories.retrieval.query_features import Cues
 
 # Words find texts about the same things; which of these says what is asked, the vectors tell better.
@@ -31,7 +30,6 @@ PHRASE, USER, SPEAKER, PERIOD, KEY, TYPE = 0.5, 0.5, 0.3, 0.2, 0.05, 0.02
 TALK, NOWHERE = 2**33, -(2**62)  # a turn's number takes 32 bits
 
 Scores = Mapping[uuid.UUID, float]
-Column = npt.NDArray[np.float64]  # a number of each candidate
 
 
 def fuse(candidates: Sequence[Candidate], *, bm25: Scores, cues: Cues) -> dict[uuid.UUID, float]:

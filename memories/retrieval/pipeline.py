@@ -1,11 +1,9 @@
 """From a question to the memories that answer it."""
 
 import datetime
-import math
 import time
 import uuid
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -28,7 +26,6 @@ from memories.providers import (
     embeds_here,
     model_named,
 )
-from memories.retrieval import ranking
 from memories.retrieval.candidate_search import (
     NearestQuery,
     Search,
@@ -39,16 +36,15 @@ from memories.retrieval.candidate_search import (
     passing,
 )
 from memories.retrieval.candidates import Candidate, Found, find_candidates, load, load_claims, load_neighbours
-from memories.retrieval.conflict_filter import Rivalry, rivalry
 from memories.retrieval.decomposition import NotDecomposed, parts_of
 from memories.retrieval.expectation import explain_expected
-from memories.retrieval.floor import reaches_floor, reaching
-from memories.retrieval.fusion import Column, best_of, fuse, reranked
-from memories.retrieval.precedence import RankedSeat, Seating
+from memories.retrieval.fusion import best_of, fuse, reranked
+from memories.retrieval.precedence import RankedSeat
 from memories.retrieval.query_features import Cues, extract_cues
 from memories.retrieval.questions import Filters, Hit, Question, Results
 from memories.retrieval.scope import Places, places_of
 from memories.retrieval.search_scopes import SearchScope
+from memories.retrieval.selection import profile_of, select
 from memories.retrieval.speakers import have_spoken, note_speakers
 from memories.retrieval.terms import terms_of
 from memories.retrieval.trace import Stage, Trail
@@ -57,8 +53,8 @@ from memories.stage_times import note_stages
 POOL = 50  # candidates of each kind, at least
 NEIGHBOURED = 40  # the best candidates, whose neighbours in their conversations become candidates too
 # Standing instructions that a question may bring, of which only some cosine is asked: that share of the model's floor.
-# They stand behind the best five at the earliest, or the better half of fewer. Measured: docs/decisions/0131.
-INSTRUCTIONS, INSTRUCTION_NEARNESS, BEFORE_INSTRUCTIONS = 3, 0.5, 5
+# Measured: docs/decisions/0131.
+INSTRUCTIONS, INSTRUCTION_NEARNESS = 3, 0.5
 PART_DEPTH = 20  # of what answers a part of the question
 READ = 10  # the best by words and the best by meaning, of which keys they speak
 TOOK = Histogram("nova_search_seconds", "How long searches take, by stage.", ["stage"])
@@ -109,7 +105,7 @@ def prepare_question(
     with a reranker or parts NotFound, too.
     """
     understood = _understood(principal, question, model, now=now)
-    if not question.rerank or not question.top_k or "relevance" not in _profile(question).needs:
+    if not question.rerank or not question.top_k or "relevance" not in profile_of(question).needs:
         return understood
     understood, reranker = _taken_apart(principal, understood, now=now), current_reranker()
     if not reranker:
@@ -196,7 +192,10 @@ def _search(principal: Principal, understood: UnderstoodQuestion, *, now: dateti
             with _timed(took, "candidates"):
                 found, claims = _candidates(principal, understood, places, trail, now=now)
             with _timed(took, "rank"):
-                ranked = _ranked(principal, understood, places, found, claims, trail, by_meaning=vector is not None)
+                relevance, by_meaning = _relevance(understood, found, trail), vector is not None
+                ranked = select(
+                    principal, question, places, found, claims, trail, relevance=relevance, by_meaning=by_meaning
+                )
             with _timed(took, "load"):
                 hits = _loaded(principal, question, ranked, trail)
             if question.explain:
@@ -377,116 +376,12 @@ def _with_claims(
     return [by_id[i] for i in trail.paths], ClaimsAtHand(question.query, held, places.names)
 
 
-def _ranked(
-    principal: Principal,
-    understood: UnderstoodQuestion,
-    places: Places,
-    found: list[Candidate],
-    claims: ClaimsAtHand | None,
-    trail: Trail,
-    *,
-    by_meaning: bool,
-) -> list[tuple[RankedSeat, dict[str, float]]]:
-    """Return the seats of the candidates that pass every condition, with their signals, best first, ties by id.
-
-    Not `by_meaning`: the question has no vector, and no cosine is asked for.
-    """
-    question = understood.question
+def _relevance(understood: UnderstoodQuestion, found: Sequence[Candidate], trail: Trail) -> Mapping[uuid.UUID, float]:
+    """Return how relevant each is to the question or to a part of it, or what the reranker says."""
     fused = best_of(fuse(found, bm25=trail.bm25, cues=trail.cues), understood.answering)
     relevance = reranked(fused, understood.reranked)
     trail.weigh(found, relevance, understood.reranked)
-    left = _relevant(_passing(question, found, places, trail, by_meaning=by_meaning), places, claims, trail)
-    if spoken := question.spoken.among([c.id for c in left], project_id=principal.project_id):
-        trail.stop_all(spoken, Stage.SPOKEN)
-        left = [candidate for candidate in left if candidate.id not in spoken]
-    if not question.filters.include_all:
-        found_rivals = _rivalry(question, left, places, principal)
-        trail.stop_all(outdone := found_rivals.outdone, Stage.RIVALS)
-        left = [candidate for candidate in left if candidate.id not in outdone] if outdone else left
-        for candidate in left if found_rivals.lost else ():
-            candidate.lost = found_rivals.lost.get(candidate.id, set())
-    profile = _profile(question)
-    near = reaching(left, bm25=trail.bm25, floor=trail.floor or 0.0) if question.first else set()
-    first = {i for i in near if trail.paths[i].source}
-
-    def signals(candidates: Sequence[Candidate], names: Iterable[str]) -> dict[str, Column]:
-        worth = [relevance[one.id] for one in candidates]
-        return ranking.signals(candidates, rates=places.rates, relevance=worth, by_meaning=by_meaning, names=names)
-
-    ids = [one.id for one in left]
-    worth = profile.score(signals(left, profile.needs)) + [one in first for one in ids]
-    scores = dict(zip(ids, worth.round(6).tolist(), strict=True))
-    standing = {i for i, path in trail.paths.items() if path.instruction and "relevance" in profile.needs} & set(ids)
-    scores |= ranking.lifted(standing, scores, behind=min(BEFORE_INSTRUCTIONS, -(-question.top_k // 2)))
-    seating = Seating(scores, left, places, question.top_k, claims)
-    seats = seating.fill()
-    trail.seat(seats, {one.id for one in seating.waiting}, scores)
-    columns = signals([seat.candidate for seat in seats], ranking.NAMES)
-    shown = zip(*(column.tolist() for column in columns.values()), strict=True)
-    marks = partial(ranking.marks, first=first, standing=standing)
-    return [
-        (seat, dict(zip(columns, values, strict=True)) | marks(seat.candidate.id))
-        for seat, values in zip(seats, shown, strict=True)
-    ]
-
-
-def _relevant(left: list[Candidate], places: Places, claims: ClaimsAtHand | None, trail: Trail) -> list[Candidate]:
-    """Return those that have enough to do with the question; none of them where the best has not."""
-    # What the question itself asks for, not what the texts that it found speak of.
-    asked_for = [claim.fragment_id for claim in claims.asked_for] if claims and trail.floor else []
-    asked_for += [i for i, path in trail.paths.items() if path.part]  # near enough to the part that they answer
-    # Who names somebody that speaks there asks about them; without their names little is left to be alike.
-    floor = 0.0 if trail.speakers else trail.floor or 0.0
-    if left and not reaches_floor(left, bm25=trail.bm25, asked_for=asked_for, floor=floor):
-        trail.nothing_relevant = True
-        trail.stop_all([one.id for one in left], Stage.FLOOR)
-        return []
-    # Nobody asked those in particular: what is no answer by itself is chatter.
-    near = reaching(left, bm25=trail.bm25, floor=floor) if floor and places.others else set()
-    chatter = {c.id for c in left if near and places.is_foreign(c.namespace_id)} - near
-    trail.stop_all(chatter, Stage.FLOOR)
-    return [candidate for candidate in left if candidate.id not in chatter]
-
-
-def _profile(question: Question) -> ranking.Profile:
-    return ranking.weighed(question.weights) if question.weights else ranking.PROFILES[question.profile]
-
-
-def _rivalry(question: Question, found: Sequence[Candidate], places: Places, principal: Principal) -> Rivalry:
-    """Return whose claims give way; inside a namespace only a session's stand against others, as the gate saw to it."""
-    held = defaultdict[bytes, set[uuid.UUID]](set)
-    for candidate in found:
-        for key in candidate.keys:
-            held[key].add(candidate.id if question.session_id else candidate.namespace_id)
-    rivals = [candidate.id for candidate in found if any(len(held[key]) > 1 for key in candidate.keys)]
-    if not rivals:
-        return Rivalry({}, {})
-    return rivalry(rivals, project_id=principal.project_id, places=places.ranks, nearest=places.nearest)
-
-
-def freshness_bound(question: Question, *, foreign: bool) -> float:
-    """Return the least relevance that a memory may have now; another agent's has to be fresh."""
-    return max(question.filters.min_relevance, settings.RETRIEVAL_CROSS_AGENT_THRESHOLD if foreign else 0.0)
-
-
-def _passing(
-    question: Question, found: Sequence[Candidate], places: Places, trail: Trail, *, by_meaning: bool
-) -> list[Candidate]:
-    """Return those that are like enough and fresh enough.
-
-    What its key brought in needs no likeness that the caller does not ask for.
-    """
-    like, is_lax = question.min_similarity if by_meaning else -math.inf, question.min_similarity <= 0
-    unlike = {one.id for one in found if (one.cosine or 0.0) < like and not (is_lax and trail.paths[one.id].claim)}
-    fresh = {foreign: freshness_bound(question, foreign=foreign) for foreign in (False, True)}
-    stale = {
-        one.id
-        for one in found
-        if (bound := fresh[places.is_foreign(one.namespace_id)]) and one.relevance_score(places.rates) < bound
-    }
-    trail.stop_all(stale, Stage.FRESHNESS)
-    trail.stop_all(unlike, Stage.SIMILARITY)
-    return [one for one in found if one.id not in unlike and one.id not in stale]
+    return relevance
 
 
 def _loaded(

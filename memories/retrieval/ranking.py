@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from memories.models.scoring import Rates, trust
-from memories.retrieval.candidates import Candidate
-from memories.retrieval.fusion import Column
+from memories.retrieval.candidates import Candidate, Column
 
 Signals = Mapping[str, Column]
 
@@ -100,7 +99,8 @@ def signals(
     columns = {
         name: relevance if name in questions else [SIGNALS[name](each, rates) for each in candidates] for name in names
     }
-    return {name: np.array(column, np.float64).round(4) for name, column in columns.items()}
+    # Python's round: numpy's takes the nearest of what it computed, not of what is written.
+    return {name: np.array([round(value, 4) for value in column], np.float64) for name, column in columns.items()}
 
 
 def marks(which: Hashable, *, first: Collection[Hashable], standing: Collection[Hashable]) -> dict[str, float]:

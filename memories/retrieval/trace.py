@@ -102,11 +102,12 @@ class Path:
 class Trail:
     """What happened in one search.
 
-    Unless somebody `asks` for it, only what the search itself goes by is written down: how each was found.
+    Unless somebody `asks` for it, only what the search itself goes by is written down: how each was found, not what
+    became of it.
     """
 
     cues: Cues
-    asks: bool = True
+    asks: bool
     paths: dict[uuid.UUID, Path] = field(default_factory=dict)
     # What the best had to reach, None without a floor; whether it did not.
     floor: float | None = None
@@ -165,18 +166,22 @@ class Trail:
         if path is None:
             path = self.paths[fragment_id] = Path()
             if self.further and (score := self.further.get(str(fragment_id))) is not None:
-                self.bm25.setdefault(fragment_id, score)
+                self.bm25.setdefault(fragment_id, float(score))
         return path
 
     def weigh(self, candidates: Iterable["Candidate"], relevance: Scores, reranked: Scores) -> None:
         """How near each is, how relevant, and what the reranker said."""
-        for one in candidates if self.asks else ():
+        if not self.asks:
+            return
+        for one in candidates:
             path = self.paths[one.id]
             path.cosine, path.relevance, path.rerank = one.cosine, relevance[one.id], reranked.get(one.id)
 
     def stop_all(self, ids: Iterable[uuid.UUID], stage: Stage) -> None:
         """Their ways end there."""
-        for fragment_id in ids if self.asks else ():
+        if not self.asks:
+            return
+        for fragment_id in ids:
             self.paths[fragment_id].stage = stage
 
     def seat(self, seats: Iterable["RankedSeat"], waiting: Collection[uuid.UUID], scores: Scores) -> None:

@@ -1,16 +1,20 @@
 """When what was restored is found by what it means: measured meanwhile, told in the report and by the command."""
 
 import io
+import time
+from unittest.mock import Mock
 
 import pytest
 from django.core.management import call_command
+from django.db import OperationalError
 
 from memories import access, tasks
+from memories.backups.restoration import pipeline
 from memories.models import PendingEmbedding
 from memories.providers import EmbeddingFailed
 from memories.providers.fake import FakeEmbedder
 
-MANY = 40
+MANY = 70
 
 
 @pytest.fixture
@@ -65,15 +69,14 @@ def test_a_plan_tells_nothing_of_it(backup, restore):
 def test_the_command_says_when(backup):
     err = io.StringIO()
     call_command("restore", str(backup.id), stdout=io.StringIO(), stderr=err)
-    assert "Searchable by words now; by meaning in about 0:0" in err.getvalue()
-    assert f"{MANY} memories wait for their vectors" in err.getvalue()
+    assert "Searchable by words now; by meaning once 70 memories have their vectors, about 0:00:0" in err.getvalue()
 
 
 @pytest.mark.usefixtures("refusing")
-def test_or_until_when_nobody_knows(backup):
+def test_or_nothing_of_it_where_nobody_knows(backup):
     err = io.StringIO()
     call_command("restore", str(backup.id), stdout=io.StringIO(), stderr=err)
-    assert "by meaning once the embedder answers: 40 memories wait" in err.getvalue()
+    assert "by meaning once 70 memories have their vectors.\n" in err.getvalue()
 
 
 def test_no_text_leaves_for_it(backup, restore, monkeypatch):
@@ -82,3 +85,32 @@ def test_no_text_leaves_for_it(backup, restore, monkeypatch):
     monkeypatch.setattr(FakeEmbedder, "embed", lambda self, texts: seen.extend(texts) or embed(self, texts))
     restore(backup)
     assert {word for text in seen for word in text.split()} == {"the"}
+
+
+def test_of_a_few_it_is_not_worth_it(store, back_up, wipe, restore, monkeypatch):
+    store("acme:main", "The heron nests by the mill.")
+    made = back_up()
+    wipe()
+    monkeypatch.setattr(FakeEmbedder, "embed", lambda *_: pytest.fail("asked"))
+    report = restore(made)
+    assert (report["waiting_for_vectors"], report["searchable_in_seconds"]) == (1, None)
+
+
+@pytest.mark.parametrize(
+    "failing", [lambda *_, **__: time.sleep(5), Mock(side_effect=OperationalError("no connection"))]
+)
+def test_whatever_becomes_of_the_measurement_everything_is_restored(backup, restore, monkeypatch, failing):
+    """Soon, and told as done: another worker would do it all again."""
+    monkeypatch.setattr(pipeline, "PATIENCE", 0.1)
+    monkeypatch.setattr(pipeline, "seconds_for_text", failing)
+    report = restore(backup)
+    assert (report["insert"], report["searchable_in_seconds"]) == (MANY, None)
+    assert report["elapsed_ms"] < 4_000
+
+
+def test_a_restore_that_fails_waits_for_nothing(backup, job, monkeypatch):
+    monkeypatch.setattr(pipeline, "seconds_for_text", lambda *_, **__: time.sleep(5))
+    monkeypatch.setattr(pipeline, "apply", Mock(side_effect=pipeline.BrokenBundle(1, "it broke")))
+    began = time.monotonic()
+    assert job("restore", backup_id=str(backup.id)).state == "failed"
+    assert time.monotonic() - began < 4

@@ -315,7 +315,7 @@ def test_a_plan_shows_samples_with_their_sentence(adam, backup, principal, work)
 
 @pytest.mark.parametrize(
     ("seconds", "says"),
-    [(754.2, "which takes about 12 min more"), (3.0, "about a minute more"), (None, "until the embedder answers")],
+    [(754.2, "too: that takes about 12 min."), (3.0, "too: that takes about a minute."), (None, "is meant, too.")],
 )
 def test_when_what_was_restored_is_found_by_its_meaning(adam, backup, work, principal, seconds, says):
     """The page of the restore tells it; nothing where none waited."""
@@ -330,10 +330,10 @@ def test_when_what_was_restored_is_found_by_its_meaning(adam, backup, work, prin
             ended.save(update_fields=["report"])
 
     tell(0, 0.0)
-    assert "waited for their vectors" not in words(adam.get(done["Location"]))
+    assert "waited for a vector" not in words(adam.get(done["Location"]))
     tell(72, seconds)
     page = words(adam.get(done["Location"]))
-    assert "They are found by their words. 72 waited for their vectors" in page
+    assert "They are found by their words. When it ended, 72 memories waited for a vector" in page
     assert says in page
 
 

@@ -4,12 +4,13 @@ import datetime
 import re
 import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+import structlog
 from django.conf import settings
 
 from conflicts.public import lock_namespace
@@ -44,6 +45,7 @@ from memories.models import Backup, Fragment, Namespace, Operation
 from memories.models.enums import BackupOrigin, RecallCause
 from memories.models.sql import execute, fetch
 from memories.operations import ACCEPT, BadOptions, Options, Progress, check_accepted, check_plan_id, starter
+from memories.providers import active_model
 from memories.recall_checks import RecallGuard
 
 
@@ -57,7 +59,10 @@ class Erase(Protocol):
         ...
 
 
+log = structlog.get_logger(__name__)
 FINGERPRINT = re.compile("[0-9a-f]{64}")
+MEASURED = 64  # memories, from which on it is worth telling how long their vectors take
+PATIENCE = 2.0  # seconds for that, once they are restored
 OPTIONS = {"backup_id", "trust_signer", "allow_version", "plan_id", ACCEPT}
 
 
@@ -180,20 +185,39 @@ def restore(principal: Principal, operation: Operation, progress: Progress, *, e
             report["safety_backup_id"] = _safety(principal, operation, progress, now=now)
             restore_plan.refuse_changed(principal, operation, report, read.ids)  # again: a backup takes its time
             restore_plan.require_agreed_counts(operation, progress)
-            with _time_of_text() as pace:
+            with _time_of_text(principal) as told:
                 parts = apply(principal, read, progress, report, erase=erase, now=now)
-            waiting, each = count_waiting(principal), pace.result()
-            seconds = 0.0 if not waiting else None if each is None else round(waiting * each, 3)
-            report |= {"waiting_for_vectors": waiting, "searchable_in_seconds": seconds}
+                report |= told()
     return {**report, **restore_plan.summarise_counts(parts), "elapsed_ms": int((time.monotonic() - began) * 1000)}
 
 
 @contextmanager
-def _time_of_text() -> Iterator["Future[float | None]"]:
-    """Meanwhile measure, on a processor that waits for Postgres otherwise, what a staged text takes the embedder."""
-    ((characters,),) = fetch("SELECT coalesce(avg(length(content)), 0)::float8 FROM staged_fragment", [])
-    with ThreadPoolExecutor(1) as aside:
-        yield aside.submit(seconds_for_text, characters)
+def _time_of_text(principal: Principal) -> Iterator[Callable[[], dict[str, Any]]]:
+    """Meanwhile measure what a staged text takes the embedder, on a processor that waits for Postgres otherwise.
+
+    Yield what tells afterwards how many wait for their vector, and about how many seconds until the last has it: None
+    where they are few, or the embedder fails or takes two seconds more than the restore.
+    """
+    ((staged, characters),) = fetch("SELECT count(*), avg(length(content))::float8 FROM staged_fragment", [])
+    aside, each = ThreadPoolExecutor(1), Future[float | None]()
+    if staged < MEASURED:
+        each.set_result(None)
+    else:
+        each = aside.submit(seconds_for_text, characters, model=active_model())
+
+    def told() -> dict[str, Any]:
+        waiting = count_waiting(principal)
+        error = each.exception() if wait([each], timeout=PATIENCE).done else TimeoutError()
+        if error:  # everything is restored: no measurement makes that fail
+            log.warning("embedding_not_measured", error=type(error).__name__)
+        seconds = None if error else each.result()
+        known = 0.0 if not waiting else None if seconds is None else round(waiting * seconds, 3)
+        return {"waiting_for_vectors": waiting, "searchable_in_seconds": known}
+
+    try:
+        yield told
+    finally:
+        aside.shutdown(wait=False, cancel_futures=True)
 
 
 @contextmanager

@@ -25,12 +25,8 @@ KEY_NEEDED = (
 
 def searchable(waiting: int, seconds: float | None) -> str:
     """Return when what was restored is found by what it means."""
-    when = (
-        "once the embedder answers"
-        if seconds is None
-        else f"in about {datetime.timedelta(seconds=round(seconds))} where a worker runs"
-    )
-    return f"Searchable by words now; by meaning {when}: {waiting:,} memories wait for their vectors."
+    takes = "" if seconds is None else f", about {datetime.timedelta(seconds=round(seconds))} where a worker runs"
+    return f"Searchable by words now; by meaning once {waiting:,} memories have their vectors{takes}."
 
 
 class Command(TyperCommand):

@@ -9,9 +9,9 @@ from memories.access import Principal
 from memories.models import Claim, Fragment, Link
 from memories.models.answer_rows import load_answer_rows
 from memories.models.enums import Status
-from memories.retrieval.pipeline import freshness_bound
 from memories.retrieval.questions import Hit, Question
 from memories.retrieval.scope import Places
+from memories.retrieval.selection import freshness_bound
 
 # A memory that was not found itself is worth at most half of the hit that leads to it.
 SHARE = 0.5
