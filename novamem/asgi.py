@@ -29,8 +29,8 @@ providers.load_model_in_background()
 telemetry = import_module("novamem.telemetry").start() if settings.EXPORTS_TELEMETRY else None
 agents = mcp.Door()
 streams = Bounded()
-# As many threads as a process may have connections: more would only wait for one, as these do while others have them.
-pages = Pages(threads=settings.DATABASES["default"]["OPTIONS"]["pool"]["max_size"])
+# Half of the connections: more pages at a time would only wait for one.
+pages = Pages(threads=max(1, settings.ENV["DATABASE_POOL_SIZE"] // 2))
 YOUNG = 5_000  # objects that have come, less those that have gone, before the garbage among them is looked for
 STREAMS = ("/v1/", "/api/v1/events")
 

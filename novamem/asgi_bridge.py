@@ -27,8 +27,10 @@ class Pages(Bounded):
     """Answers what is no stream of events. A body is read before a thread is taken: slow callers hold none."""
 
     def __init__(self, *, threads: int) -> None:
+        """`threads` for the pages of people, who find out what keeps those of the API."""
         super().__init__()
-        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="pages")
+        self._pages = ThreadPoolExecutor(threads, thread_name_prefix="pages")
+        self._api = ThreadPoolExecutor(RequestQueues.THREADS, thread_name_prefix="api")
         # What needs no database does not queue behind those who wait for it.
         self._light = ThreadPoolExecutor(2, thread_name_prefix="light")
         # What says in time that the database hangs behind neither.
@@ -50,7 +52,7 @@ class Pages(Bounded):
             raise RequestRefused(503, "overloaded", str(error), retry_after=error.retry_after) from error
         except RequestAborted:
             return
-        threads = self._threads_for(scope["path"])
+        threads = self._api if queue else self._threads_for(scope["path"])
         async with queue.place() if queue else nullcontext():
             response = await _in_thread(threads, self._answer, scope, body)
         if not response.streaming:
@@ -68,7 +70,7 @@ class Pages(Bounded):
     def _threads_for(self, path: str) -> Executor:
         if path == READINESS:
             return self._probes
-        return self._light if path in HEALTH or path.startswith(STATIC) else self._threads
+        return self._light if path in HEALTH or path.startswith(STATIC) else self._pages
 
     def _answer(self, scope: Any, body: Any) -> HttpResponseBase:
         set_script_prefix(get_script_prefix(scope))

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
 from django.conf import settings
+from django.db import connection
 from prometheus_client import Counter
 
 from memories.providers.http import leave_queue
@@ -21,6 +22,7 @@ QUESTIONS = (
     "/compat/mem0/v3/memories/",
 )
 WIDTH = 2  # requests of a queue at a time: more would only share the same processors
+OUTSIDE = 16  # requests of a queue that wait for services outside; further ones keep their places meanwhile
 FIRST, SHARE = 0.05, 0.1  # seconds that a request is taken to last at first; what each one adds to the mean
 REFUSED = Counter(
     "novamem_requests_refused", "API requests refused because they would have waited too long.", ["queue"]
@@ -40,7 +42,7 @@ class RequestQueue:
 
     def __init__(self, name: str) -> None:
         self._name, self._places = name, asyncio.Semaphore(WIDTH)
-        self._mean, self._inside = FIRST, 0
+        self._mean, self._inside, self._outside = FIRST, 0, 0
 
     @property
     def wait(self) -> float:
@@ -55,14 +57,18 @@ class RequestQueue:
 
     @asynccontextmanager
     async def place(self) -> AsyncIterator[None]:
-        """Hold a place, once there is one; who begins to wait for a service outside leaves it for good."""
+        """Hold a place, once there is one.
+
+        Who begins to wait for a service outside leaves it for good, as long as not too many do so, and its connection
+        to the database too: what is scarce is for those who are worked on.
+        """
         self._inside += 1
         try:
             await self._places.acquire()
         except BaseException:
             self._inside -= 1
             raise
-        begun, loop, is_held = time.monotonic(), asyncio.get_running_loop(), True
+        begun, loop, is_held, is_outside = time.monotonic(), asyncio.get_running_loop(), True, False
 
         def leave() -> None:
             nonlocal is_held
@@ -72,26 +78,40 @@ class RequestQueue:
                 self._mean += SHARE * (time.monotonic() - begun - self._mean)
                 self._places.release()
 
+        def step_outside() -> None:
+            nonlocal is_outside
+            if is_held and self._outside < OUTSIDE:
+                self._outside += 1
+                is_outside = True
+                leave()
+
         def leave_from_thread() -> None:
+            if not connection.in_atomic_block:
+                connection.close()
             with suppress(RuntimeError):  # the loop has ended
-                loop.call_soon_threadsafe(leave)
+                loop.call_soon_threadsafe(step_outside)
 
         token = leave_queue.set(leave_from_thread)
         try:
             yield
         finally:
             leave_queue.reset(token)
+            self._outside -= is_outside
             leave()
 
 
 class RequestQueues:
-    """One for reads and one for writes: neither waits for the other. Pages of people wait in none."""
+    """One for questions, other reads and writes each: none waits for another. Pages of people wait in none."""
+
+    THREADS = 3 * (WIDTH + OUTSIDE)  # that the requests of all queues may hold
 
     def __init__(self) -> None:
-        self._reads, self._writes = RequestQueue("reads"), RequestQueue("writes")
+        self._questions, self._reads, self._writes = map(RequestQueue, ("questions", "reads", "writes"))
 
     def of(self, method: str, path: str) -> RequestQueue | None:
         """Return the queue of a request."""
         if not path.startswith(API):
             return None
-        return self._reads if method in ("GET", "HEAD", "OPTIONS") or path in QUESTIONS else self._writes
+        if path in QUESTIONS and method == "POST":
+            return self._questions
+        return self._reads if method in ("GET", "HEAD", "OPTIONS") else self._writes

@@ -188,7 +188,7 @@ def test_a_thread_gives_its_connection_back(pages: Pages) -> None:
         free = []
         for _ in range(3):
             await exchanged(pages, "/echo", at_once())
-            free.append(await asyncio.wrap_future(pages._threads.submit(lambda: connection.connection is None)))
+            free.append(await asyncio.wrap_future(pages._pages.submit(lambda: connection.connection is None)))
         return free
 
     assert run(one_after_another()) == [True, True, True]

@@ -1,4 +1,4 @@
-"""Request queues: who would wait too long is refused, reads and writes wait apart, people and probes not at all."""
+"""Request queues: who would wait too long is refused, kinds of requests wait apart, people and probes not at all."""
 
 import asyncio
 import json
@@ -14,7 +14,7 @@ from memories.access import keys
 from memories.providers.fake_servers import FakeHandler, FakeServer, running
 from memories.providers.http import leave_queue
 from novamem import request_queues
-from novamem.request_queues import WIDTH, Overloaded, RequestQueue, RequestQueues
+from novamem.request_queues import OUTSIDE, WIDTH, Overloaded, RequestQueue, RequestQueues
 from tests.conftest import web_server
 
 
@@ -129,6 +129,31 @@ def test_who_waits_for_a_service_outside_leaves_its_place_for_good(settings):
     run(ask)
 
 
+def test_so_many_wait_outside_the_others_keep_their_places(settings, monkeypatch):
+    settings.MAX_QUEUE_SECONDS = 0
+    monkeypatch.setattr(request_queues, "OUTSIDE", 3)
+
+    async def ask():
+        queue, end, entered = RequestQueue("questions"), asyncio.Event(), []
+
+        async def request(number):
+            async with queue.place():
+                entered.append(number)
+                await asyncio.to_thread(leave_queue.get())
+                await end.wait()
+
+        requests = [asyncio.create_task(request(number)) for number in range(3 + WIDTH + 2)]
+        while len(entered) < 3 + WIDTH:
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(0.1)
+        assert entered == list(range(3 + WIDTH))
+        end.set()
+        await asyncio.gather(*requests)
+        assert (queue._inside, queue._outside, queue._places._value) == (0, 0, WIDTH)
+
+    run(ask)
+
+
 def test_a_thread_that_is_left_behind_by_its_loop_leaves_no_place(settings):
     kept = []
 
@@ -144,12 +169,12 @@ def test_a_thread_that_is_left_behind_by_its_loop_leaves_no_place(settings):
     ("method", "path", "queue"),
     [
         ("GET", "/api/v1/fragments", "reads"),
-        ("POST", "/api/v1/search", "reads"),
-        ("POST", "/api/v1/context", "reads"),
+        ("POST", "/api/v1/search", "questions"),
+        ("POST", "/api/v1/context", "questions"),
         ("POST", "/api/v1/fragments", "writes"),
         ("DELETE", "/api/v1/fragments/1", "writes"),
-        ("POST", "/compat/mem0/v3/memories/search/", "reads"),
-        ("POST", "/compat/mem0/v3/memories/", "reads"),
+        ("POST", "/compat/mem0/v3/memories/search/", "questions"),
+        ("POST", "/compat/mem0/v3/memories/", "questions"),
         ("POST", "/compat/mem0/v3/memories/add/", "writes"),
         ("GET", "/healthz", None),
         ("GET", "/readyz", None),
@@ -157,7 +182,7 @@ def test_a_thread_that_is_left_behind_by_its_loop_leaves_no_place(settings):
         ("GET", "/memories/", None),
     ],
 )
-def test_reads_and_writes_wait_apart_people_and_probes_nowhere(method, path, queue):
+def test_questions_reads_and_writes_wait_apart_people_and_probes_nowhere(method, path, queue):
     found = RequestQueues().of(method, path)
     assert (found._name if found else None) == queue
 
@@ -186,24 +211,30 @@ def test_a_server_that_is_asked_too_much_refuses_early_and_answers_people(web_en
 
 
 class SlowReranker(FakeHandler):
-    """Finds all texts as good, after half a second."""
+    """Finds all texts as good, once it is let."""
+
+    asked, let = threading.Semaphore(0), threading.Event()
 
     def do_POST(self) -> None:
         texts = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["texts"]
-        self.server.stopping.wait(0.5)
+        self.asked.release()
+        self.let.wait(30)
         body = json.dumps([{"index": n, "score": 0.5} for n in range(len(texts))]).encode()
         self._head(200, {"Content-Length": str(len(body))})
         self.wfile.write(body)
 
 
 @pytest.mark.long
-def test_more_searches_than_threads_that_wait_for_a_slow_service_are_all_answered(committed, web_environment):
+def test_while_searches_wait_for_a_slow_service_everything_else_is_answered(committed, web_environment):
+    """More of them than connections to the database, and than threads."""
     request = keys.KeyRequest(namespaces=[f"{committed.name}:*"], verbs=["read", "write"], ceiling="tool_output")
     issued = keys.issue(committed, request, owner="otter")
     with running(FakeServer(0, SlowReranker)) as service:
         environment = web_environment | {
             "RERANKER": f"http://127.0.0.1:{service.server_port}",
-            "RERANKER_TIMEOUT": "20",
+            "RERANKER_TIMEOUT": "30",
+            "DATABASE_POOL_SIZE": "4",
+            "MAX_QUEUE_SECONDS": "0",
         }
         with web_server(environment) as url:
             place, headers = f"{committed.name}:main", {"Authorization": f"Bearer {issued.text}"}
@@ -215,6 +246,13 @@ def test_more_searches_than_threads_that_wait_for_a_slow_service_are_all_answere
             stored = post("fragments", content="An otter swims.")
             with ThreadPoolExecutor(48) as clients:
                 asked = [clients.submit(post, "search", query=f"Where does otter {n} swim?") for n in range(48)]
+                for _ in range(OUTSIDE + WIDTH):
+                    assert SlowReranker.asked.acquire(timeout=30)
+                meanwhile = post("fragments", content="A heron waits.")
+                read = httpx2.get(f"{url}/api/v1/fragments", headers=headers, timeout=20).status_code
+                people = [httpx2.get(f"{url}{path}", timeout=20).status_code for path in ("/login/", "/readyz")]
+                assert not any(one.done() for one in asked)
+                SlowReranker.let.set()
                 answers = {one.result() for one in asked}
-            people = httpx2.get(f"{url}/login/", timeout=10).status_code
-    assert (stored, answers, people) == (201, {200}, 200)
+    assert (stored, meanwhile, read, people) == (201, 201, 200, [200, 200])
+    assert answers == {200}
