@@ -20,7 +20,7 @@ from memories.console.auth import member
 from memories.console.errors import Refusal, run_action
 from memories.console.operations import id_of, rows_of
 from memories.console.pagination import page_of
-from memories.console.reports import ReportText, report_of
+from memories.console.reports import ReportText, by_agent, report_of
 from memories.console.timetable import times_of
 from memories.console.undo_strip import offer_undo
 from memories.models import Backup, Operation
@@ -96,7 +96,8 @@ def one(request: Any, backup_id: uuid.UUID) -> HttpResponse:
 
 
 def _page(request: Any, row: Backup, refusal: Refusal | None = None) -> HttpResponse:
-    context = {"row": row, "refusal": refusal, "kept": request.POST, "now": timezone.now()}
+    places = by_agent(row.namespaces)
+    context = {"row": row, "places": places, "refusal": refusal, "kept": request.POST, "now": timezone.now()}
     return render(request, "console/backup.html", context, status=409 if refusal else 200)
 
 

@@ -1,13 +1,15 @@
 """What a restore or a merge said it would do or did, in words; a plan and its report read alike."""
 
 import uuid
-from collections.abc import Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from memories import backups
 from memories.access import NotFound, Principal
 from memories.console.samples import samples_of
+from memories.models.namespace import BadUser, parts_of
 
 RESTORES = {
     "insert": "to come back",
@@ -53,12 +55,22 @@ MERGED = MERGES | {
 
 
 @dataclass(frozen=True, slots=True)
+class AgentPart:
+    """An agent's namespace with how many of its users' scopes, and the counts of all of these together."""
+
+    name: str
+    users: int
+    counts: Mapping[str, int]
+    refused: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class ReportText:
-    """What a restore would do or did: how many memories, by namespace and together, with examples."""
+    """What a restore would do or did: how many memories, by agent and together, with examples."""
 
     lines: list[tuple[str, int, str]]
     refused: list[tuple[str, int]]
-    places: list[tuple[str, dict[str, int], int]]
+    places: list[AgentPart]
     changes: int
     forgotten: int
     conflicts: int
@@ -78,12 +90,27 @@ def report_of(principal: Principal, file: str, report: Mapping[str, Any], *, don
     return ReportText(
         lines=[(name.replace("_", " "), report.get(name, 0), text) for name, text in says.items()],
         refused=[(reason.replace("_", " "), count) for reason, count in (report.get("rejected") or {}).items()],
-        places=[(name, part, sum((part.get("rejected") or {}).values())) for name, part in parts.items()],
+        places=by_agent(parts),
         changes=report.get("insert", 0) + report.get("update", 0),
         forgotten=report.get("forgotten", 0),
         conflicts=report.get("conflict", 0),
         samples=[(SUCH[such] if done else such, ones) for such, ones in samples],
     )
+
+
+def by_agent(parts: Mapping[str, Mapping[str, Any]] | Iterable[str]) -> list[AgentPart]:
+    """Return namespaces by agent, in their order: an agent may have more users than a page can name."""
+    counts, users, refused = defaultdict[str, Counter[str]](Counter), Counter[str](), Counter[str]()
+    for name in parts:
+        try:
+            agent, user = parts_of(name)
+        except BadUser:
+            agent, user = name, None
+        part = parts[name] if isinstance(parts, Mapping) else {}
+        counts[agent].update({bucket: count for bucket, count in part.items() if isinstance(count, int)})
+        users[agent] += user is not None
+        refused[agent] += sum((part.get("rejected") or {}).values())
+    return [AgentPart(agent, users[agent], counts[agent], refused[agent]) for agent in counts]
 
 
 def restore_told(principal: Principal, report: Mapping[str, Any], *, done: bool) -> ReportText:

@@ -83,6 +83,22 @@ def test_a_plan_tells_each_namespace(adam, backup, store, work):
     assert "acme:other 0 0 1 0 0 0 0" in page
 
 
+def test_users_of_an_agent_are_counted_not_named(adam, backup, store, work):
+    for user in ("nora", "omar", "pia"):
+        store(f"acme:main/{user}", "The boat lies in the reeds.")
+    store("acme:other", "The boat lies in the reeds.")
+    post(adam, "/backups/", policy="full")
+    work()
+    (newest,) = re.findall(r'href="(/backups/[0-9a-f-]+/)restore/"', adam.get("/backups/").text)[:1]
+    page = words(adam.get(newest))
+    assert "acme:main with 3 users , acme:other" in page
+    post(adam, f"{newest}restore/", step="plan")
+    work()
+    plan = words(adam.get(f"{newest}restore/"))
+    assert "acme:main with 3 users 0 0 3 0 0 0 0 acme:other 0 0 1 0 0 0 0" in plan
+    assert "nora" not in page + plan
+
+
 def test_an_unknown_version_is_read_once_it_was_refused(adam, backup, work):
     with backups.storage.open_file(backup.file) as file:
         head, *body, _ = gzip.decompress(file.read()).splitlines()
