@@ -31,7 +31,6 @@ agents = mcp.Door()
 streams = Bounded()
 # Half of the connections: more pages at a time would only wait for one.
 pages = Pages(threads=max(1, settings.ENV["DATABASE_POOL_SIZE"] // 2))
-YOUNG = 5_000  # objects that have come, less those that have gone, before the garbage among them is looked for
 STREAMS = ("/v1/", "/api/v1/events")
 
 
@@ -41,7 +40,6 @@ async def serving() -> AsyncIterator[None]:
     import_module(settings.ROOT_URLCONF)
     gc.collect()
     gc.freeze()  # what is loaded lasts: no later collection looks at it, which took a fifth of a large batch's time
-    gc.set_threshold(YOUNG, *gc.get_threshold()[1:])  # twice in each search the young were looked at, for nothing
     async with agents.running():
         yield
     await proxy.stop()
