@@ -223,12 +223,7 @@ def _case(evaluation: Evaluation, newcomer: Newcomer, shadow: Shadow, *, returni
     """Return a newcomer with what its text says besides; what returns takes nothing back and claims nothing new."""
     names = evaluation.namings[newcomer.fragment.namespace_id]
     more = [shadow.claim] if shadow.claim and not (newcomer.claims or returning) else []
-    own = {names.key(draft.subject, draft.predicate).both for draft in newcomer.claims}
-    statements = [
-        one
-        for one in shadow.statements
-        if not (returning and one.retracts) and names.key(one.subject, one.predicate).both not in own
-    ]
+    statements = [one for one in shadow.statements if not (returning and one.retracts)]
     read = [
         one
         for one in newcomer.statements

@@ -86,6 +86,11 @@ class Assertion:
         """Who may change it with as much authority: whoever ruled on it, else whoever wrote it."""
         return self.ruled_by if self.is_ruled else self.owner_id
 
+    def is_no_weaker_than(self, repetition: "Assertion") -> bool:
+        """Whether a repetition adds nothing: of no more authority, or of less than a ruling on all of its time."""
+        ruled = repetition.authority < self.ruling and self.period.contains(repetition.period)
+        return ruled or repetition.authority <= self.authority
+
     def meets(self, other: "Assertion") -> bool:
         """Return whether both speak in the same place and time; session claims only meet those of their session."""
         return self.session_id == other.session_id and self.period.overlaps(other.period)
@@ -164,8 +169,8 @@ def decide(
     """
     twins = tuple(other for other in standing if newcomer.repeats(other))
     if twins:
-        twin = max(twins, key=lambda other: other.authority)
-        if newcomer.authority <= twin.authority and not beside:
+        twin = max(twins, key=lambda other: (other.rank, other.authority))
+        if twin.is_no_weaker_than(newcomer) and not beside:
             return GateDecision(GateOutcome.DEDUPLICATED, twin=twin)
     opponents = [
         other
@@ -182,7 +187,7 @@ def decide(
         )
     closing = tuple(other for other in opponents if _succeeds(newcomer, other))
     yielding = tuple(other for other in opponents if other not in closing)
-    restated = () if beside else twins
+    restated = () if beside else tuple(twin for twin in twins if twin.rank <= newcomer.authority)
     outcome = GateOutcome.RESTATED if restated else GateOutcome.WON if opponents else GateOutcome.ADMITTED
     return GateDecision(outcome, yielding=(*yielding, *restated), closing=closing)
 

@@ -153,8 +153,8 @@ class KeyState:
 
     def replaced_by(self, waiting: Assertion) -> Assertion | None:
         """Return who says by now what a waiting assertion says, with at least its authority."""
-        found = [o for o in self.standing.values() if waiting.repeats(o) and o.authority >= waiting.authority]
-        return max(found, key=lambda other: other.authority, default=None)
+        found = [o for o in self.standing.values() if waiting.repeats(o) and o.is_no_weaker_than(waiting)]
+        return max(found, key=lambda other: other.rank, default=None)
 
     def contradicted(self, assertion: Assertion, *, negated: bool) -> list[Assertion]:
         """The standing claims of more authority, or that somebody else ruled, which a free text says not to be so."""

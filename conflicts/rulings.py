@@ -39,9 +39,10 @@ def text_ruled(fragment: str) -> str:
 
 
 def fragment_ruled(fragment: str) -> str:
-    """Return as SQL the authority of the rulings that chose a statement's fragment or what it claims; null without."""
-    return f"""greatest({text_ruled(fragment)}, (SELECT max({claim_ruled("c")}) FROM memories_claim c
-        WHERE c.project_id = {fragment}.project_id AND c.fragment_id = {fragment}.id))"""
+    """Return as SQL the authority of the rulings that chose a statement's fragment; null without any."""
+    return f"""(SELECT max(r.authority) FROM conflicts_ruling r
+        WHERE r.project_id = {fragment}.project_id AND r.namespace_id = {fragment}.namespace_id
+            AND r.replaced_by_id IS NULL AND {fragment}.id = ANY (r.chosen_fragments))"""
 
 
 def with_protection(fragments: Any) -> Any:
@@ -51,9 +52,9 @@ def with_protection(fragments: Any) -> Any:
 
 
 def with_rank(claims: Any) -> Any:
-    """Return the claims with `rank`: the authority of each, or that of the ruling that chose it."""
-    ruled = RawSQL(claim_ruled("memories_claim"), [], SmallIntegerField(null=True))
-    return claims.annotate(rank=Greatest(F("authority"), Coalesce(ruled, 0)))
+    """Return the claims with `ruled`, the authority of what chose each (0 without), and `rank`: that or its own."""
+    ruled = Coalesce(RawSQL(claim_ruled("memories_claim"), [], SmallIntegerField(null=True)), 0)
+    return claims.annotate(ruled=ruled, rank=Greatest(F("authority"), F("ruled")))
 
 
 @dataclass(frozen=True, slots=True)

@@ -245,7 +245,7 @@ def _shadow_of(
             unsure.add(bytes(claim.key_digest))
         if against is None or not (claim.exclusive or against.negated) or not (against.sure or own):
             continue
-        if not against.negated and _is_said_beside(against.value, claim, claims, names):
+        if _is_decided_elsewhere(against, claim, claims, beside, names):
             continue
         statements.append(_statement(claim, against, takes_back=own))
         if own and not against.negated:
@@ -284,10 +284,19 @@ def _is_another_spelling(draft: ClaimDraft, passages: Sequence[Passage], standin
     return bool(strange) and not any(set(stems_of(name)) <= stems for name in strange)
 
 
-def _is_said_beside(value: str, claim: Claim, claims: Sequence[Claim], names: Naming) -> bool:
-    """Return whether a claim that somebody kept beside this one has the value."""
-    others = [c for c in claims if bytes(c.key_digest) == bytes(claim.key_digest) and c.id != claim.id]
-    return any(agrees(value, standing_of(other, names)) for other in others)
+def _is_decided_elsewhere(
+    against: Contrary, claim: Claim, claims: Sequence[Claim], beside: Sequence[ClaimDraft], names: Naming
+) -> bool:
+    """Return whether somebody kept the value beside a claim, or the text claims another one there: the gate hears that.
+
+    What claims the very value against which it speaks only borrows it.
+    """
+    key = bytes(claim.key_digest)
+    others = [other for other in claims if bytes(other.key_digest) == key and other.id != claim.id]
+    if not against.negated and any(agrees(against.value, standing_of(other, names)) for other in others):
+        return True
+    on_key = [draft for draft in beside if names.key(draft.subject, draft.predicate).both == key]
+    return bool(on_key) and bytes(claim.value_digest) not in {names.value(one.predicate, one.value) for one in on_key}
 
 
 def _statement(claim: Claim, against: Contrary, *, takes_back: bool) -> Statement:

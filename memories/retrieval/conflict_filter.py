@@ -66,7 +66,7 @@ def rivalry(
     lost = defaultdict[uuid.UUID, set[bytes]](set)
     for (key, _), group in rivals.items():
         for_all = max((claim.rank for claim in group if claim.namespace_id not in nearest), default=0)
-        ruled = max((c.rank for c in group if c.namespace_id not in nearest and c.rank > c.authority), default=0)
+        ruled = max((claim.ruled for claim in group if claim.namespace_id not in nearest), default=0)
         group.sort(key=strength, reverse=True)
         for fragment_id in {claim.fragment_id for claim in group} - {
             claim.fragment_id for claim in _shown_claims(group)
