@@ -28,7 +28,7 @@ from memories.models.claim import claim_id
 from memories.models.enums import OPEN, Status
 from memories.models.namespace import roots_of
 
-MOST_NEW_WORDS = 2  # that a text may have beyond another, and still only repeat it
+DENIALS = frozenset(["no", "not", "never", "cannot", "nor", "neither", "without", "t"])  # "t": as of "can't"
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,8 +295,9 @@ class Evaluation:
         """Return whether a text out of which claims were read tells more than the text that claims the same."""
         if twin is None or not all(claim.span_start is not None for claim in case.claims):
             return False
-        told, known = (_telling(text) for text in (case.fragment.content, self.claims[twin].fragment.content))
-        return len(told - known) > MOST_NEW_WORDS
+        claim = self.claims[twin]
+        known = _telling(f"{claim.fragment.content} {claim.subject} {claim.predicate} {claim.value}")
+        return not _telling(case.fragment.content) <= known
 
     def _read(self, case: Assessment, *, by_a_person: bool) -> tuple[Status, str]:
         """What a newcomer's text makes of it, whose claims may stand: where it contradicts what stands it waits."""
@@ -397,9 +398,10 @@ class Evaluation:
 
 
 def _telling(text: str) -> set[str]:
-    """Return the beginnings of the words that say something."""
-    words = (word.casefold() for word in TOKEN.findall(text))
-    return {word[:5] for word in words if len(word) > 2 and word not in STOPWORDS}
+    """Return the beginnings of the words that say something: names, numbers and denials do."""
+    words = {word.casefold() for word in TOKEN.findall(text)}
+    telling = {word for word in words - STOPWORDS if len(word) > 2 or not word.isalpha()}
+    return {word[:5] for word in telling | words & DENIALS}
 
 
 def place_of(claim: Claim) -> Place:

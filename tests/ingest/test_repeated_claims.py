@@ -1,0 +1,51 @@
+"""Texts out of which the claims of an earlier one are read again: what says more is kept, what does not is not."""
+
+import pytest
+
+BODY = {"namespace": "acme:main", "conversation_id": "c1"}
+
+
+@pytest.fixture
+def say(alice):
+    """A turn of the user's; what came of it."""
+
+    def post(content):
+        body = BODY | {"messages": [{"role": "user", "content": content}]}
+        answer = alice.client.post("/api/v1/ingest", body, format="json")
+        assert answer.status_code in (200, 201), answer.json()
+        (row,) = answer.json()["stored"]
+        return row
+
+    return post
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        ("I am a vegetarian.", "I am a vegetarian and I can't eat gluten."),
+        ("I own a cat.", "I own a cat and a dog."),
+        ("I prefer window seats.", "I prefer window seats but not on night trains."),
+        ("I prefer tea.", "I prefer tea but my doctor says I must stop because of my heart."),
+        ("I speak French.", "I speak French but not well."),
+        ("My car is a Volvo.", "My car is a Volvo and its plate is KX-19-PL."),
+        ("I live in Oslo.", "I live in Oslo but I sleep in Bergen."),
+        ("I have two cats.", "I have two cats, aged 3."),
+    ],
+)
+def test_what_says_more_is_kept_beside(say, first, then):
+    one, other = say(first), say(then)
+    assert (other["deduplicated"], other["content"]) == (False, then)
+    assert one["id"] != other["id"]
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        ("I live in Oslo.", "I live in Oslo!"),
+        ("I live in Oslo.", "I live in Oslo now."),
+        ("I prefer tea.", "Well, I prefer tea."),
+    ],
+)
+def test_what_says_no_more_is_a_repetition(say, first, then):
+    one, other = say(first), say(then)
+    assert (other["id"], other["deduplicated"]) == (one["id"], True)
