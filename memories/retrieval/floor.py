@@ -1,33 +1,46 @@
 """The floor: whether the best of what was found has anything to do with the question at all. Pure."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from uuid import UUID
 
 from memories.retrieval.candidates import Candidate
 
-# What a point of BM25 adds to the cosine, and how many points unrelated questions share with the best of texts (their
-# median on chats): one middling word. Larger ones refuse more of both kinds; measured by `script/bench recall`.
-WORD, COMMON = 0.015, 5.0
+# What a point of BM25 adds to the cosine, and how many points unrelated questions share with the best of MANY texts or
+# more (their median on chats): one middling word. Larger ones refuse more of both; measured by `script/bench recall`.
+WORD, COMMON, MANY = 0.015, 5.0, 50
 
 
-def evidence(candidate: Candidate, bm25: float) -> float:
+def common_points(texts: int) -> float:
+    """Return how many points of BM25 unrelated questions share with the best of so many texts.
+
+    Among few no word is worth as much, nor is one of them as like by chance: COMMON · ln(n + 1) / ln(MANY + 1)
+    (measured: docs/decisions/0141).
+    """
+    return COMMON * min(1.0, math.log1p(texts) / math.log1p(MANY))
+
+
+def evidence(candidate: Candidate, bm25: float, *, common: float) -> float:
     """Return how far a memory answers the question, on the scale of a cosine: likeness, and the words beyond chance."""
-    return max(0.0, candidate.cosine or 0.0) + WORD * (bm25 - COMMON)
+    return max(0.0, candidate.cosine or 0.0) + WORD * (bm25 - common)
 
 
 def reaching(candidates: Sequence[Candidate], *, bm25: Mapping[UUID, float], floor: float) -> set[UUID]:
     """Return which of them reach the floor by themselves, or were said right beside one that does."""
-    near = [one for one in candidates if evidence(one, bm25.get(one.id, 0.0)) >= floor]
+    common = common_points(len(candidates))
+    near = [one for one in candidates if evidence(one, bm25.get(one.id, 0.0), common=common) >= floor]
     places = {place for one in near for steps in (-1, 0, 1) if (place := one.beside(steps))}
     return {one.id for one in near} | {one.id for one in candidates if one.place in places}
 
 
 def reaches_floor(
-    candidates: Iterable[Candidate], *, bm25: Mapping[UUID, float], asked_for: Iterable[UUID], floor: float
+    candidates: Sequence[Candidate], *, bm25: Mapping[UUID, float], asked_for: Iterable[UUID], floor: float
 ) -> bool:
     """Return whether one of them reaches the floor, or is a claim `asked_for`.
 
     A floor of 0 is none.
     """
-    known = frozenset(asked_for)
-    return floor <= 0 or any(one.id in known or evidence(one, bm25.get(one.id, 0.0)) >= floor for one in candidates)
+    known, common = frozenset(asked_for), common_points(len(candidates))
+    return floor <= 0 or any(
+        one.id in known or evidence(one, bm25.get(one.id, 0.0), common=common) >= floor for one in candidates
+    )

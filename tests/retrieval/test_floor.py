@@ -2,6 +2,7 @@
 
 import fcntl
 import threading
+import uuid
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from memories.models import EmbeddingModel
 from memories.providers import EmbeddingFailed, active_model, calibrate, calibration, embeddings
 from memories.providers.calibration import background, calibrate_new, floor_of
 from memories.retrieval.candidates import Candidate
-from memories.retrieval.floor import COMMON, WORD, evidence
+from memories.retrieval.floor import COMMON, MANY, WORD, common_points, evidence, reaches_floor
 
 MAIN = "acme:main"
 STORED = (
@@ -181,7 +182,26 @@ def test_a_model_that_is_away_is_not_calibrated():
 def test_words_beyond_chance_add_to_the_likeness(cosine, bm25, expected):
     candidate = Candidate.__new__(Candidate)
     candidate.cosine = cosine
-    assert evidence(candidate, bm25) == pytest.approx(expected)
+    assert evidence(candidate, bm25, common=COMMON) == pytest.approx(expected)
+
+
+def a_candidate(cosine):
+    candidate = Candidate.__new__(Candidate)
+    candidate.id, candidate.cosine = uuid.uuid4(), cosine
+    return candidate
+
+
+@pytest.mark.parametrize(("others", "expected"), [(0, True), (4, True), (MANY, False), (10 * MANY, False)])
+def test_a_name_of_the_question_counts_for_a_memory_among_few(others, expected):
+    """As measured: "What do you know about Biscuit?", of five memories, at the default model's floor."""
+    found = [a_candidate(0.4277), *(a_candidate(0.1) for _ in range(others))]
+    assert reaches_floor(found, bm25={found[0].id: 1.48}, asked_for=(), floor=0.3891) is expected
+
+
+def test_from_many_texts_on_nothing_changes():
+    points = [common_points(n) for n in range(2 * MANY)]
+    assert points == sorted(points)
+    assert (points[0], points[MANY], points[-1]) == (0.0, COMMON, COMMON)
 
 
 def test_who_waited_for_another_process_calibrates_nothing(db, monkeypatch, settings, tmp_path):
