@@ -51,7 +51,7 @@ class NovaMemStore(BaseStore):
     def __init__(
         self, url: str, key: str, *, namespace: str, user: str | None = None, fields: Sequence[str] | None = None
     ) -> None:
-        self.namespace, self.fields = namespace, fields
+        self.namespace, self.user, self.fields = namespace, user, fields
         headers = {"Authorization": f"Bearer {key}"}
         headers |= {} if user is None else {"X-NovaMem-User": quote(user, safe="")}
         self.client = httpx2.Client(base_url=f"{url}/api/v1/", headers=headers, timeout=60)
@@ -112,11 +112,15 @@ class NovaMemStore(BaseStore):
                 "filters": filters,
             }
             found = self._ask("POST", "search", {**body, "top_k": PAGE})["results"]
-            rows: Iterable[Any] = [row for row in found if _told(row).get("indexed", True)]
+            rows: Iterable[Any] = [row for row in found if self._is_own(row) and _told(row).get("indexed", True)]
         else:
             rows = self._rows(tag)
         fitting = [row for row in rows if _fits(_told(row)["value"], op.filter or {})]
         return [_search_item(row) for row in fitting[op.offset : op.offset + op.limit]]
+
+    def _is_own(self, row: Any) -> bool:
+        """Whether it is of this store: a search finds what all users may know, too."""
+        return bool((row["namespace"], row["user"]) == (self.namespace, self.user))
 
     def _namespaces(self, op: ListNamespacesOp) -> list[Path]:
         found = {tuple(_told(row)["namespace"]) for row in self._rows(_path_tag(()))}

@@ -52,6 +52,20 @@ def seen(items):
     return sorted((item.namespace, item.key, json.dumps(item.value, sort_keys=True)) for item in items)
 
 
+def test_a_search_answers_nothing_of_other_stores(web, committed, agent_of, ours):
+    """What all users may know, and what is shared, can be neither got nor deleted in a user's store."""
+    key = agent_of(committed, owner="graph", requests_per_minute=0).key
+    with (
+        closing(NovaMemStore(web, key, namespace=ours.namespace, user="ann")) as ann,
+        closing(NovaMemStore(web, key, namespace=f"{committed.name}:shared")) as shared,
+    ):
+        for store, keeper in ((ours, "Marek"), (ann, "Pilar"), (shared, "Olga")):
+            store.put(("p",), "k", {"text": f"The keeper of the lighthouse is {keeper}."})
+        for store, keeper in ((ours, "Marek"), (ann, "Pilar")):
+            (found,) = store.search(("p",), query="Who is the keeper of the lighthouse?")
+            assert keeper in found.value["text"]
+
+
 @pytest.mark.parametrize(
     "wanted",
     [
