@@ -159,11 +159,14 @@ def open_nodes(caller: Caller, names: Names, namespace: Place = None) -> dict[st
 
 
 def _open_entities(caller: Caller, place: str, names: Sequence[str]) -> dict[str, Any]:
+    if not names:
+        return draw([])
     own = _claims(caller, place, subjects=names)
     towards = [one for one in _claims(caller, place, values=names) if not _is_said(one)]
     drawn = draw({one.id: one for one in [*own, *towards]}.values())
-    keys = set(map(canonical_key, names))
-    return {**drawn, "entities": [one for one in drawn["entities"] if canonical_key(one["name"]) in keys]}
+    keys = list(dict.fromkeys(map(canonical_key, names)))
+    entities = {canonical_key(one["name"]): one for one in drawn["entities"]}
+    return {**drawn, "entities": [entities[key] for key in keys if key in entities]}
 
 
 def _is_said(claim: Believed) -> bool:

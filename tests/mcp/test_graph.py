@@ -69,6 +69,15 @@ def test_opening_and_searching(graph):
     assert found["relations"] == [WORK]
 
 
+def test_no_names_open_nothing(graph):
+    assert graph.call("open_nodes", names=[]) == {"entities": [], "relations": []}
+
+
+def test_entities_stand_in_the_order_that_was_asked_for(graph):
+    for names in (["Acme", "Ada"], ["Ada", "Acme"]):
+        assert [one["name"] for one in graph.call("open_nodes", names=names)["entities"]] == names
+
+
 def test_deleting_archives(graph, rows):
     assert graph.call("delete_observations", deletions=[{"entityName": "Ada", "observations": ["likes tea"]}])[
         "success"
