@@ -5,9 +5,8 @@ import gc
 from django.apps import AppConfig
 from django.contrib.admin import apps as admin
 
-
-# Objects that have come, less those that have gone, before the garbage among them is looked for: after 700 that was twice
-# in each search, for nothing.
+# Objects that have come, less those that have gone, before the garbage among them is looked for: after 700, that was
+# twice in each search, for nothing.
 YOUNG = 5_000
 
 

@@ -25,7 +25,20 @@ def bad_request(request: Any, exception: Exception) -> HttpResponse:
     return defaults.bad_request(request, exception)
 
 
-handler400 = bad_request
+def not_found(request: Any, exception: Exception) -> HttpResponse:
+    """Answer a path that is none, as each door tells errors."""
+    if f"{request.path_info}/".startswith("/v1/"):
+        return refusal(ProxyRefused(404, "not_found", "This path is not served here."))
+    if request.path_info.startswith("/compat/"):
+        return problem(
+            404, "not_supported", detail="This call is not supported here; docs/compatibility.md lists those."
+        )
+    if request.path_info.startswith("/api/"):
+        return problem(404, "not_found", detail="This path is not served here.")
+    return defaults.page_not_found(request, exception)
+
+
+handler400, handler404 = bad_request, not_found
 urlpatterns = [
     path("healthz", healthz),
     path("health", healthz),

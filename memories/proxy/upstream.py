@@ -115,7 +115,7 @@ async def ask(request: HttpRequest, path: str, content: bytes | AsyncIterator[by
         raise ProxyRefused(502, "upstream_unreachable", "The upstream can't be reached.") from error
 
 
-def _sent(headers: Mapping[str, str]) -> dict[str, str]:
+def _sent(headers: Mapping[str, str]) -> httpx2.Headers:
     """The caller's headers for the upstream: without what is between us and the caller, with the upstream's own key.
 
     Not packed: what passes has to be read, to be remembered.
@@ -128,7 +128,7 @@ def _sent(headers: Mapping[str, str]) -> dict[str, str]:
     passed["Accept-Encoding"] = "identity"
     if settings.PROXY_UPSTREAM_KEY:
         passed["Authorization"] = f"Bearer {settings.PROXY_UPSTREAM_KEY}"
-    return passed
+    return httpx2.Headers(passed, encoding="latin-1")  # byte by byte as they came
 
 
 def response_headers(headers: httpx2.Headers) -> dict[str, str]:

@@ -197,3 +197,10 @@ def test_a_key_that_requires_users_is_refused_without_one(agent_of, project, cou
         answer = required.client.post(f"/compat/mem0/v3/memories/{path}", body, format="json")
         assert (answer.status_code, answer.json()["code"]) == (400, "user_required")
     assert count(Fragment) == 0
+
+
+@pytest.mark.parametrize(
+    ("method", "path"), [("put", "v1/batch/"), ("post", "v1/feedback/"), ("get", "v1/memories/bogus/"), ("get", "nope")]
+)
+def test_calls_that_are_not_there_are_problems(mem0, method, path):
+    assert mem0(method, path, status=404)["code"] == "not_supported"

@@ -226,3 +226,10 @@ def test_the_server_at_the_terminal_says_where_it_is(serve: Callable[..., Served
     with serve(URL_PREFIX=PREFIX) as served:
         assert served.url.endswith(PREFIX)
         assert served.get("/readyz")["parts"]["database"] == {"state": "ok"}
+
+
+@pytest.mark.parametrize(("path", "code"), [("/api/v1", "not_found"), ("/api/v2/x", "not_found"), ("/v1", "not_found")])
+def test_paths_of_no_door_are_told_as_that_door_tells_errors(client, path, code):
+    answer = client.get(path)
+    told = answer.json()
+    assert (answer.status_code, told.get("error", told)["code"]) == (404, code)

@@ -206,3 +206,10 @@ def ask_raw(web, target, key):
         head = f"GET {target} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {key}\r\nConnection: close\r\n\r\n"
         raw.sendall(head.encode())
         return int(raw.makefile("rb").readline().split()[1])
+
+
+def test_headers_in_any_letters_pass_as_they_came(send, upstream):
+    title = "Zoë's app".encode()
+    assert send(chat(), X_Title=title).status_code == 200
+    (asked,) = upstream.asked
+    assert {name.lower(): value for name, value in asked.headers.items()}["x-title"].encode("latin-1") == title
