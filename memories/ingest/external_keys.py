@@ -22,6 +22,7 @@ from memories.access import NotPermitted, Principal
 from memories.ingest.updates import claims_of, fragment_for_change, may_rewrite, refuse_rewriting, store_revision
 from memories.models import EmbeddingModel, Fragment, Link
 from memories.models.enums import Compression, LinkKind, Status
+from memories.models.fragment import BY_PERSON
 
 Place = tuple[uuid.UUID, str]  # namespace, key
 # What goes with a text; where it stands, who said it first and what people made of it stay.
@@ -86,6 +87,9 @@ def _replaced(
     refuse_rewriting(principal, row)
     if newcomer.fragment.authority < row.authority:
         raise NotPermitted("the memory under this key has more authority than this text would have")
+    is_archived = row.status == Status.ARCHIVED and row.archived_reason == BY_PERSON
+    if principal.kind == "key" and is_archived and newcomer.fragment.wording == row.wording:
+        raise NotPermitted("a person archived this; a person may bring it back")
     return replace(row, newcomer, model=model, now=now, by_a_person=principal.kind == "person")
 
 

@@ -1,12 +1,14 @@
 """A memory under its caller's own name: stored again it says the new text, and nothing else takes its place."""
 
+import uuid
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import httpx2
 import pytest
 from django.utils import timezone
 
-from memories import access, jobs
+from memories import access, ingest, jobs
 from memories.models import Fragment, Namespace, Revision
 from memories.models.bulk import COPY_FROM
 
@@ -130,6 +132,14 @@ def test_put_away_by_its_key_and_stored_again_it_stands(alice):
     assert alice.client.post(f"{URL}/archive", {**named, "key": "b"}, format="json").status_code == 404
     again = put(alice, "a", "Ada drinks tea.", status=200)
     assert (again["id"], again["status"]) == (first["id"], "active")
+
+
+def test_what_a_person_put_away_does_not_stand_again_by_its_key(alice, principal):
+    first = put(alice, "a", "Ada drinks tea.", status=201)
+    ingest.updates.archive(replace(principal, kind="person"), uuid.UUID(first["id"]), now=timezone.now())
+    refused = put(alice, "a", "Ada drinks tea.", status=403)
+    assert refused["detail"] == "a person archived this; a person may bring it back"
+    assert put(alice, "a", "Ada drinks coffee.", status=200)["status"] == "active"
 
 
 def test_another_owner_of_as_much_authority_does_not_put_it_away(bob, project, agent_of):
