@@ -347,6 +347,8 @@ class Ruling(TenantModel):
     ruled_out = ArrayField(models.CharField(max_length=64), default=list)
     chosen_fragments = ArrayField(models.UUIDField(), default=list)
     ruled_out_fragments = ArrayField(models.UUIDField(), default=list)
+    # Of the texts that were ruled out, as they were said then: keyed fingerprints, as of what is forgotten, in hex.
+    ruled_out_prints = ArrayField(models.CharField(max_length=64), default=list, db_default=[])
     authority = models.SmallIntegerField()
     decided_by = models.UUIDField(null=True)
     decided_at = models.DateTimeField(default=timezone.now)
@@ -362,7 +364,11 @@ class Ruling(TenantModel):
     # Kept without note: keyed digests, ids, enums and times.
     # Copied: those in force.
     spec = TableSpec(
-        kind="canonical", record="ruling", local=("project_id", "namespace_id"), erase="kept", fork="copied"
+        kind="canonical",
+        record="ruling",
+        local=("project_id", "namespace_id", "ruled_out_prints"),
+        erase="kept",
+        fork="copied",
     )
 
     class Meta:

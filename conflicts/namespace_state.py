@@ -19,7 +19,7 @@ FACTS = f"""{NAMESPACE.worded("n")}, {NAMES} AS named,
     ) AS is_claimed,
     EXISTS (SELECT FROM memories_erasure e WHERE e.project_id = n.project_id) AS has_erasures,
     EXISTS (SELECT FROM conflicts_ruling r
-        WHERE r.project_id = n.project_id AND r.namespace_id = n.id AND cardinality(r.ruled_out_fragments) > 0
+        WHERE r.project_id = n.project_id AND r.namespace_id = n.id AND cardinality(r.ruled_out_prints) > 0
     ) AS has_rulings,
     {OWN_RATES} AS rates"""
 STATES = f"""

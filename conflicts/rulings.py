@@ -20,7 +20,7 @@ from conflicts.models import PendingConflict, Ruling
 from memories import access
 from memories.access import NotPermitted, Principal
 from memories.models import Claim, Fragment, Namespace, Owner
-from memories.models.sql import fetch
+from memories.models.sql import execute, fetch
 
 
 def claim_ruled(claim: str) -> str:
@@ -189,9 +189,25 @@ def _store_ruling(row: Ruling) -> Ruling:
             row.chosen = sorted({*row.chosen, *other.chosen} - ruled_out)
             kept = set(row.chosen_fragments)
             row.ruled_out_fragments = _known([*row.ruled_out_fragments, *(set(other.ruled_out_fragments) - kept)])
+    prints = _prints_of(row.project_id, [*row.ruled_out_fragments, *row.chosen_fragments])
+    ruled_out_prints = {each for other in former for each in other.ruled_out_prints}
+    ruled_out_prints |= {prints[i] for i in row.ruled_out_fragments if i in prints}
+    row.ruled_out_prints = sorted(ruled_out_prints - {prints[i] for i in row.chosen_fragments if i in prints})
     row.save()
     Ruling.objects.within(row.project_id).filter(id__in=[other.id for other in former]).update(replaced_by=row)
     return row
+
+
+def _prints_of(project_id: uuid.UUID, fragment_ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, str]:
+    """Return by fragment the fingerprint by which its text is known in every guise."""
+    statement = """SELECT id, encode(nova_erasure_print(project_id, content), 'hex') FROM memories_fragment
+        WHERE project_id = %s AND id = ANY (%s)"""
+    return dict(fetch(statement, [project_id, list(fragment_ids)]))
+
+
+def fill_prints(project_id: uuid.UUID, *, namespace_id: uuid.UUID) -> None:
+    """Fill in the fingerprints of rulings that came without, by the texts as they stand now."""
+    execute("SELECT nova_print_ruled_out(%s, ARRAY[%s])", [project_id, namespace_id])
 
 
 def _beside(row: Ruling) -> list[Ruling]:
@@ -212,14 +228,16 @@ ON_TEXTS = """
     )
     SELECT t.id, r.id FROM said t
     JOIN conflicts_ruling r ON r.project_id = %(project)s AND r.namespace_id = t.place AND r.replaced_by_id IS NULL
-        AND r.session_id = '' AND r.authority >= t.rank
-    JOIN memories_fragment f ON f.project_id = %(project)s AND f.id = ANY (r.ruled_out_fragments) AND f.id <> t.id
-        AND f.fingerprint = ANY (t.prints)
+        AND r.session_id = '' AND r.authority >= t.rank AND t.id <> ALL (r.ruled_out_fragments)
+        AND r.ruled_out_prints && ARRAY(SELECT encode(p.print, 'hex')::varchar FROM unnest(t.prints) AS p (print))
     ORDER BY r.authority, r.decided_at, r.id"""
 
 
 def rulings_on_texts(project_id: uuid.UUID, fragments: Sequence[Fragment]) -> dict[uuid.UUID, uuid.UUID]:
-    """Return by fragment the strongest ruling that ruled another memory of the same words out, in every session."""
+    """Return by fragment the strongest ruling that ruled another memory of the same words out, in every session.
+
+    The words as they were said then: what became of that memory since does not count.
+    """
     if not fragments:
         return {}
     given = {

@@ -133,13 +133,13 @@ def sync_details(way: CopyRoute, coming: Sequence[uuid.UUID], *, now: datetime.d
 RULED = """
     INSERT INTO conflicts_ruling (id, project_id, namespace_id, conflict_id, fragment_id, subject_digest,
         predicate_digest, key_digest, scope, session_id, valid_from, valid_until, chosen, ruled_out, chosen_fragments,
-        ruled_out_fragments, authority, decided_by, decided_at, note, edited, repeats)
+        ruled_out_fragments, ruled_out_prints, authority, decided_by, decided_at, note, edited, repeats)
     SELECT md5(r.id::text || %(operation)s::text)::uuid, r.project_id, %(target)s, NULL,
         (SELECT m.new FROM branch_copies m WHERE m.old = r.fragment_id), r.subject_digest, r.predicate_digest,
         r.key_digest, r.scope, r.session_id, r.valid_from, r.valid_until, r.chosen, r.ruled_out,
         ARRAY(SELECT m.new FROM branch_copies m WHERE m.old = ANY (r.chosen_fragments) ORDER BY m.new),
         ARRAY(SELECT m.new FROM branch_copies m WHERE m.old = ANY (r.ruled_out_fragments) ORDER BY m.new),
-        r.authority, r.decided_by, r.decided_at, r.note, r.edited, 0
+        r.ruled_out_prints, r.authority, r.decided_by, r.decided_at, r.note, r.edited, 0
     FROM conflicts_ruling r
     WHERE r.project_id = %(project)s AND r.namespace_id = %(source)s AND r.replaced_by_id IS NULL
         AND length(r.key_digest) > 0

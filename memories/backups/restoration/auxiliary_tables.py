@@ -6,6 +6,7 @@ import uuid
 
 from conflicts.former import create_missing_rulings
 from conflicts.keys import spelling_digests
+from conflicts.rulings import fill_prints
 from memories.backups.restoration.insertion import insert_staged
 from memories.backups.restoration.staging_tables import MEMBERS, MODELS
 from memories.models import Archive, Project
@@ -150,9 +151,10 @@ def clear_tombstones(project_id: uuid.UUID) -> None:
 
 
 def create_rulings_of_restored(project_id: uuid.UUID, *, here: uuid.UUID) -> None:
-    """A bundle from before rulings holds decisions without: they get them, or wait again."""
+    """A bundle from before rulings holds decisions without: they get them, or wait again. None holds fingerprints."""
     salt = bytes(Project.objects.values_list("salt", flat=True).get(id=project_id))
     create_missing_rulings(project_id, salt, namespace_ids=[here])
+    fill_prints(project_id, namespace_id=here)
 
 
 VERSIONS = """INSERT INTO conflicts_pendingconflict (id, project_id, namespace_id, kind, reason, existing_id,

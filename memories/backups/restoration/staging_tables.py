@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from django.apps import apps
+from django.contrib.postgres.fields import ArrayField
 from django.db import DataError, IntegrityError, connection, transaction
 from django.db.models import BinaryField, BooleanField
 
@@ -28,7 +29,7 @@ from memories.models.tenant import Xid8Field
 MODELS = {kind: model for kind, model in records().items() if kind != "namespace"}
 UNDER = parts_of_records()
 # What stands for a moment in columns that triggers or other rooms fill.
-EMPTY: dict[type, Any] = {BinaryField: "\\x", Xid8Field: "0", BooleanField: False}
+EMPTY: dict[type, Any] = {BinaryField: "\\x", Xid8Field: "0", BooleanField: False, ArrayField: []}
 
 
 def _filled(name: str) -> dict[str, Any]:

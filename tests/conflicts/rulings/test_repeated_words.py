@@ -94,3 +94,47 @@ def test_a_claim_that_was_ruled_disputed_is_not_stored_in_other_words(say, carol
     assert status(carol, held) == "disputed"
     take_back(carol, only(rulings(carol))["conflict_id"])
     assert status(carol, held) == "active"
+
+
+FALCON = "The falcon lives on the north tower."
+
+
+@pytest.fixture
+def falcon(say, dispute):
+    """What a document says, and a person ruled disputed."""
+    told = say("paper", FALCON, "document")
+    dispute(told)
+    return told
+
+
+@pytest.mark.parametrize(
+    "content", [FALCON.removesuffix("."), f"{FALCON[:-1]}!", "The  FALCON lives on the north tower…"]
+)
+def test_punctuation_makes_no_other_text_of_it(falcon, say, content):
+    assert say("tool", content, "tool_output")["status"] == "archived"
+
+
+def _change(client, falcon):
+    body = {"content": FALCON.replace(" on ", " upon "), "revision": falcon["revision"]}
+    return client.patch(f"/api/v1/fragments/{falcon['id']}", body, format="json")
+
+
+def _compact(client, falcon):
+    return client.post(f"/api/v1/fragments/{falcon['id']}/compact", {"level": "keywords"}, format="json")
+
+
+def _delete(client, falcon):
+    return client.delete(f"/api/v1/fragments/{falcon['id']}")
+
+
+@pytest.mark.parametrize("becomes", [_change, _compact, _delete])
+def test_whatever_becomes_of_it_its_words_stay_ruled_out(falcon, say, project, agent_of, becomes):
+    """Of who forgets it no word is left: the fingerprint says none."""
+    owner = agent_of(project, owner="paper", ceiling="document")
+    assert becomes(owner.client, falcon).status_code in (200, 204)
+    assert say("tool", FALCON, "tool_output")["status"] == "archived"
+
+
+def test_taken_back_they_may_be_said_again(falcon, say, carol):
+    take_back(carol, only(rulings(carol))["conflict_id"])
+    assert say("tool", f"{FALCON[:-1]}!", "tool_output")["status"] == "active"

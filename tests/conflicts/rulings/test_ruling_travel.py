@@ -122,6 +122,24 @@ class TestTravelling:
         take_back(carol, ruled["conflict"])
         assert len(rulings(carol, namespace="acme:side")) == 1
 
+    def test_texts_that_were_ruled_out_are_known_everywhere(
+        self, store_claim, store_tool_claim, run, carol, bob, forget_rulings
+    ):
+        store_claim("$48,000")
+        decide(carol, only(store_tool_claim("$0")["pending_conflicts"])["id"], "reject")
+        backup = run("backup").report["backup_id"]
+        run("fork", place="acme:main", target="acme:side")
+        forget_rulings()
+        run("restore", backup_id=backup)
+
+        def again(place):
+            body = {"namespace": place, "content": "IT is worth $0!", "provenance": {"source": "tool_output"}}
+            return bob.client.post("/api/v1/fragments", body, format="json").json()["status"]
+
+        assert again("acme:main") == "archived"
+        run("fork", place="acme:main", target="acme:other")
+        assert again("acme:other") == "archived"
+
     def test_a_merge(self, ruled, run, carol, store_tool_claim, bob, read_out, store_claim, principal):
         other = {"subject": "acme", "predicate": "seat"}
         store_claim("Oslo", claim=other)
