@@ -36,7 +36,7 @@ class TimelineQuery(AboutUserQuery):
     namespace = Text(required=False, validators=[namespace_form])
     subject = Text(max_length=100)
     predicate = Text(max_length=100)
-    session_id = Text(max_length=255, default="")
+    session_id = Text(max_length=255, allow_blank=True, default="")
     limit = serializers.IntegerField(
         min_value=1,
         max_value=200,

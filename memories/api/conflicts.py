@@ -30,7 +30,7 @@ class CorrectionInput(Strict):
     """What is true instead of what the newcomer says."""
 
     content = Text(max_length=CONTENT_LIMIT)
-    value = Text(max_length=1000, required=False, default="")
+    value = Text(max_length=1000, required=False, allow_blank=True, default="")
 
 
 class ResolveInput(AboutUser):

@@ -15,7 +15,7 @@ class ClaimsQuery(AboutUserQuery):
     namespace = Text(required=False, validators=[namespace_form])
     subject = Text(max_length=100, required=False)
     predicate = Text(max_length=100, required=False)
-    session_id = Text(max_length=255, default="")
+    session_id = Text(max_length=255, allow_blank=True, default="")
     status = serializers.ChoiceField([*Status.choices, ("all", "all")], default="active")
     as_of = Moment(required=False)
     known_at = Moment(required=False)

@@ -46,7 +46,7 @@ class Provenance(Strict):
     """Where a fragment comes from."""
 
     source = serializers.ChoiceField(SourceClass.choices)
-    source_id = Text(max_length=255, required=False, default="")
+    source_id = Text(max_length=255, required=False, allow_blank=True, default="")
     parents = serializers.ListField(child=Id(), max_length=100, required=False, default=list)
 
 

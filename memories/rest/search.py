@@ -230,10 +230,12 @@ class ExpectedAnswer(PathAnswer):
 class ExplanationAnswer(serializers.Serializer[Any]):
     """What the question was read as, how each namespace was searched, and every candidate's way."""
 
+    query = serializers.CharField(help_text="The question as it was looked for, without what frames it.")
     query_keys = serializers.ListField(child=serializers.CharField())
     search_types = serializers.ListField(child=serializers.CharField())
     phrases = serializers.ListField(child=serializers.CharField())
     parts = serializers.ListField(child=serializers.CharField(), help_text="As the language model took it apart.")
+    speakers = serializers.ListField(child=serializers.CharField(), help_text="Who of its persons was seen to speak.")
     period = serializers.ListField(child=serializers.DateTimeField(), allow_null=True)
     ways = serializers.DictField(child=serializers.CharField())
     floor = serializers.FloatField(allow_null=True)

@@ -12,6 +12,7 @@ from django.urls import reverse
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.renderers import OpenApiYamlRenderer
 from hypothesis import HealthCheck, given, settings
+from jsonschema import Draft202012Validator
 from schemathesis import GenerationMode
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
@@ -37,6 +38,27 @@ def test_it_is_served_with_its_page(client, db):
     assert page.status_code == 200
     assert b"API reference" in page.content
     assert b"http://" not in page.content.replace(b"http://testserver", b"")
+
+
+def _schemas(node):
+    """Every part of the document that is a mapping."""
+    if isinstance(node, dict):
+        yield node
+    for part in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+        yield from _schemas(part)
+
+
+def test_every_default_may_be_sent(document):
+    """As the generator writes none beside a reference, each schema tells of its default by itself."""
+    given_defaults = [each for each in _schemas(document) if "type" in each and "default" in each]
+    assert len(given_defaults) > 50
+    assert [each for each in given_defaults if not Draft202012Validator(each).is_valid(each["default"])] == []
+
+
+def test_a_search_within_no_session_is_one_within_none(alice):
+    for path in ("claims", "claims/timeline?subject=Ada&predicate=age"):
+        answer = alice.client.get(f"/api/v1/{path}{'&' if '?' in path else '?'}session_id=")
+        assert answer.status_code == 200, answer.json()
 
 
 def test_every_operation_has_a_description(document):
