@@ -201,7 +201,9 @@ def merge(request: Any, name: str) -> HttpResponse:
     source = place_of(principal, name)
     params = request.POST if request.method == "POST" else request.GET
     wanted, preview = params.get("target", ""), params.get("preview", "")
+    origin = _origin_of(principal, source)
     targets = [name for name, _ in _places(tree(principal)) if name != source.name]
+    targets.sort(key=lambda name: name != origin)  # the first one is chosen until another one is
     if wanted and wanted not in targets:
         raise Http404
     target = place_of(principal, wanted) if wanted else None
@@ -213,6 +215,13 @@ def merge(request: Any, name: str) -> HttpResponse:
     if request.htmx and request.method == "GET" and found:
         return render(request, "console/merge.html#waiting", context) if found.waits else HttpResponseClientRefresh()
     return render(request, "console/merge.html", {**context, "now": timezone.now()}, status=409 if refusal else 200)
+
+
+def _origin_of(principal: Principal, source: Namespace) -> str:
+    """Return the namespace that a branch was forked from; "" where it is none, or that is gone."""
+    with access.enter(principal, why="console"):
+        origin = Namespace.objects.within(principal.project_id).filter(id=source.forked_from_id).first()
+    return origin.name if origin else ""
 
 
 def _merged(request: Any, source: Namespace, target: Namespace, look: Look | None) -> HttpResponse | None:

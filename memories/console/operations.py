@@ -27,7 +27,7 @@ from memories.console.plan_steps import StepPage, left_out, page_number, steps_o
 from memories.console.recall_losses import lost_checks
 from memories.console.reports import ReportText, merge_lines, restore_told
 from memories.console.snippets import action_curl, server_url
-from memories.models import Backup, Namespace, Operation, RecallCheck
+from memories.models import Backup, Namespace, Operation, PendingEmbedding, RecallCheck
 from memories.models.enums import OperationState, Verb
 
 STALLED = datetime.timedelta(seconds=30)
@@ -53,6 +53,8 @@ class ShownOperation:
     lost: Sequence[RecallCheck] = ()
     # Whether the backup that it is about is still there.
     has_backup: bool = False
+    # How many of the memories that waited for a vector when a restore ended still do, at the most.
+    waiting: int = 0
 
     @property
     def is_open(self) -> bool:
@@ -211,11 +213,13 @@ def read(request: Any, operation_id: uuid.UUID, *, now: datetime.datetime) -> Sh
         lists = report_lists(principal, row.report or {}, done=not row.dry_run) if row.kind == "merge" else []
         lost = lost_checks(principal, row.report or {})
         backup_id = row.options.get("backup_id")
+        waited = (row.report or {}).get("waiting_for_vectors", 0)
+        waiting = PendingEmbedding.objects.within(principal.project_id)[:waited].count() if waited else 0
         has_backup = bool(backup_id) and Backup.objects.within(principal.project_id).filter(id=backup_id).exists()
     details = _describe(principal, row)
     lines = [] if details else _lines(row)
     offers = _offers(principal, row, is_used=run is not None)
-    return ShownOperation(row, lines, steps, offers, stalled, _log(row), details, run, lists, lost, has_backup)
+    return ShownOperation(row, lines, steps, offers, stalled, _log(row), details, run, lists, lost, has_backup, waiting)
 
 
 def _run_of(row: Operation) -> Operation | None:

@@ -46,7 +46,8 @@ def _search_body(query: ExplorerQuery, times: dict[str, str], *, project: str, n
     standing: dict[str, Any] = {"include_all": True} if query.status == "all" else {"status_filter": [query.status]}
     filters = {**chosen, **times, **standing}
     weighed = {"rerank": query.weighing} if query.weights else {}
-    return {"query": query.q, **where, "filters": filters, "top_k": HITS, **weighed}
+    # As the page, which shows the nearest also where nothing is near enough for agents.
+    return {"query": query.q, **where, "filters": filters, "floor": 0, "top_k": HITS, **weighed}
 
 
 def _where(namespaces: list[str], *, project: str) -> dict[str, Any]:

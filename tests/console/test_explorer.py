@@ -2,6 +2,7 @@
 
 import datetime
 import html
+import json
 import re
 import uuid
 
@@ -156,6 +157,7 @@ def test_copied_curl_is_what_the_page_shows(vera, alice, marsh):
     body = re.search(r" -d '(.+)'$", command).group(1).replace("'\"'\"'", "'")
     answer = alice.client.post("/api/v1/search", body, content_type="application/json")
     assert [row["id"] for row in answer.json()["results"]] == ids(page)
+    assert json.loads(body)["floor"] == 0  # the page shows the nearest, too, that agents are not told
 
 
 def test_copied_curl_of_a_list_is_what_the_page_shows(vera, alice, marsh):

@@ -46,6 +46,14 @@ def _in_main(principal):
         return Fragment.objects.filter(namespace__name="acme:main").count()
 
 
+def test_a_branch_is_merged_into_what_it_was_forked_from_unless_somebody_chooses(adam, principal, store):
+    for name in ("acme:main", "acme:tour"):
+        store(name, "The heron nests behind the mill.")
+    _run(principal, post(adam, "/namespaces/fork/", source="acme:tour", target="side"))
+    assert re.findall(r"<option[^>]*>([^<]+)", adam.get(THERE).text)[0] == "acme:tour"
+    assert re.findall(r"<option[^>]*>([^<]+)", adam.get("/namespaces/acme:main/merge/").text)[0] != "acme:main"
+
+
 def test_a_merge_without_a_preview_is_refused(adam, branch, count):
     before = count(Operation)
     refused = post(adam, THERE, step="merge", target="acme:main")
