@@ -180,6 +180,18 @@ def test_the_way_to_the_list_leads_there_on_a_phone(at_memories, page, stage, qu
     expect(page.locator("[data-row]").first).to_be_in_viewport()
 
 
+def test_a_phone_shows_both_values_above_the_buttons(at_memories, page, stage, quarrels):
+    quarrels(1)
+    page.set_viewport_size({"width": 360, "height": 740})
+    at_memories("/review/")
+    values = page.locator(".values")
+    expect(values).to_have_text("$750 $0")
+    expect(values).to_be_in_viewport(ratio=1)
+    assert values.bounding_box()["y"] < page.locator("#decision").bounding_box()["y"]
+    page.set_viewport_size({"width": 1440, "height": 900})
+    expect(values).to_be_hidden()
+
+
 def test_ticks_stay_when_another_row_is_opened(at_memories, stage, quarrels):
     quarrels(3)
     page = at_memories("/review/")

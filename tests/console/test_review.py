@@ -19,6 +19,7 @@ HTMX = {"HX-Request": "true", "HX-Target": "queue"}
 def test_both_sides_are_shown(rita, challenge, held):
     conflict = challenge(source_id="scraped-docs")
     text = words(rita.get(f"/review/{conflict.id}/"))
+    assert "where neither has a period, what stands ends when the challenger came" in text
     assert "A document may not replace what the user said." in text
     assert "source 1.00 + 0.00 corroboration + 0.00 feedback − 0.00 age = 1.00" in text
     assert "“ The budget is $750. ” becomes superseded. Agents read from then on: “ The budget is $0. ”" in text
