@@ -168,10 +168,9 @@ def decide(
     no repetition: it stands beside those that say the same.
     """
     twins = tuple(other for other in standing if newcomer.repeats(other))
-    if twins:
-        twin = max(twins, key=lambda other: (other.rank, other.authority))
-        if twin.is_no_weaker_than(newcomer) and not beside:
-            return GateDecision(GateOutcome.DEDUPLICATED, twin=twin)
+    if (covering := [twin for twin in twins if twin.is_no_weaker_than(newcomer)]) and not beside:
+        twin = max(covering, key=lambda other: (other.rank, other.authority))
+        return GateDecision(GateOutcome.DEDUPLICATED, twin=twin)
     opponents = [
         other
         for other in standing

@@ -187,6 +187,8 @@ def _store_ruling(row: Ruling) -> Ruling:
             former.append(other)
             row.ruled_out = sorted({*row.ruled_out, *other.ruled_out} - chosen)
             row.chosen = sorted({*row.chosen, *other.chosen} - ruled_out)
+            fallen = set(row.ruled_out_fragments) | _claimants(row, other.chosen_fragments, ruled_out)
+            row.chosen_fragments = _known([*row.chosen_fragments, *(set(other.chosen_fragments) - fallen)])
             kept = set(row.chosen_fragments)
             row.ruled_out_fragments = _known([*row.ruled_out_fragments, *(set(other.ruled_out_fragments) - kept)])
     prints = _prints_of(row.project_id, [*row.ruled_out_fragments, *row.chosen_fragments])
@@ -196,6 +198,12 @@ def _store_ruling(row: Ruling) -> Ruling:
     row.save()
     Ruling.objects.within(row.project_id).filter(id__in=[other.id for other in former]).update(replaced_by=row)
     return row
+
+
+def _claimants(row: Ruling, fragment_ids: Sequence[uuid.UUID], values: Collection[str]) -> set[uuid.UUID]:
+    """Return those that claim one of these values of a ruling's key."""
+    claims = Claim.objects.within(row.project_id).filter(fragment__in=fragment_ids, key_digest=row.key_digest)
+    return {i for i, value in claims.values_list("fragment", "value_digest") if bytes(value).hex() in values}
 
 
 def _prints_of(project_id: uuid.UUID, fragment_ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, str]:

@@ -11,7 +11,8 @@ fragments here (`beside`). Where the texts leave something open, it follows what
 - the user's own words stand beside it, with a conflict, until somebody decides;
 - what returns from the archive is no newer than what stands, and what is doubted replaces nothing;
 - that two were kept excuses who repeats one of them, as long as these two still oppose each other;
-- what waits is superseded as soon as somebody with at least its authority says the same and stands.
+- what waits is superseded as soon as somebody who says the same stands with at least its authority, or was ruled on for
+  all of its time.
 """
 
 import datetime
@@ -124,6 +125,8 @@ class Ruled:
     end: Moment
     chosen: frozenset[str]
     out: frozenset[str]
+    # The memories that were chosen, which are protected whatever becomes of them.
+    protected: frozenset[uuid.UUID]
     conflict: Open
     replaced_by: "Ruled | None" = None
 
@@ -154,6 +157,11 @@ def opposes(one, other):
     if one.rank == other.rank:
         return one.exclusive or other.exclusive
     return max(one, other, key=lambda said: said.rank).exclusive
+
+
+def is_no_weaker(one, other):
+    """Whether one makes the other a repetition: as strong, or ruled on for all of the other's time."""
+    return other.authority <= one.authority or (one.ruled and other.authority < one.rank and contains(one, other))
 
 
 def repeats(one, other):
@@ -227,9 +235,9 @@ class Model:
         if new.scope == "temporal" and new.end is None:
             new.end = min((o.start for o in others if opposes(new, o) and later(o.start, new.start)), default=None)
         twins = [o for o in others if repeats(new, o)]
-        highest = max((o.authority for o in twins), default=0)
-        if new.authority <= highest:
-            return "same", [o for o in twins if o.authority == highest], []
+        if same := [o for o in twins if is_no_weaker(o, new)]:
+            highest = max((o.rank, o.authority) for o in same)
+            return "same", [o for o in same if (o.rank, o.authority) == highest], []
         excused = {other for twin in twins if contains(twin, new) for other in self.besides(twin)}
         opponents = [o for o in others if opposes(new, o) and o.id not in excused]
         wins = all(self._beats(new, o, returning) for o in opponents)
@@ -243,7 +251,7 @@ class Model:
             if new.attested and all(o.ruled for o in opponents if o not in beaten):
                 return "contest", [], beaten
             return WAITING, [], opponents
-        return "active", twins, opponents
+        return "active", [o for o in twins if o.rank <= new.authority], opponents
 
     def _beats(self, new, other, returning):
         newer = not returning and not other.ruled and (new.owner == other.owner or new.key in self.newer_wins)
@@ -318,11 +326,11 @@ class Model:
             self._replace_former(said, now)
         for waiting in self.on(key, WAITING):
             mine = self.pending(kind="claim", newcomer=waiting.id)
-            same = [o for o in self.on(key) if repeats(waiting, o) and o.authority >= waiting.authority]
+            same = [o for o in self.on(key) if repeats(waiting, o) and is_no_weaker(o, waiting)]
             opponents = {o.id for o in self.on(key) if opposes(waiting, o)}
             if same:
-                highest = max(o.authority for o in same)
-                same = [o for o in same if o.authority == highest]
+                highest = max(o.rank for o in same)
+                same = [o for o in same if o.rank == highest]
                 self._supersede(waiting, self._one_of(same, self.told.get(waiting.id)), now)
             elif decided and (later := self._own_later(waiting, opponents)):
                 same = [max(later, key=lambda other: (other.at, other.id))]
@@ -398,7 +406,8 @@ class Model:
         said.reinforced -= {owner}
         said.disputed -= {owner}
         self.look_up()
-        bound = said.rank if said.status in (*STANDING, WAITING) else PERSON if self.chose(said) else said.authority
+        protected = any(which in ruling.protected for ruling in self.in_force())
+        bound = PERSON if protected else said.authority
         counts = ballot == "reinforce" or rank >= bound
         if ballot == "reinforce":
             said.reinforced |= {owner}
@@ -482,12 +491,15 @@ class Model:
         chosen = set() if action == "reject" else {new.value} | (theirs if action == "keep_both" else set())
         out = {new.value} if action == "reject" else theirs - chosen if action == "supersede" else set()
         start, end = (new.start, new.end) if action == "supersede" else (None, None)
-        made = Ruled(new.key, new.session, start, end, frozenset(chosen), frozenset(out), conflict)
+        losers = {new.id} if action == "reject" else {o.id for o in others} if action == "supersede" else set()
+        winners = set() if action == "reject" else {new.id} | ({o.id for o in others} - losers)
+        made = Ruled(new.key, new.session, start, end, frozenset(chosen), frozenset(out), frozenset(winners), conflict)
         for old in self.in_force():
             if meets(made, old) and (chosen & old.out or out & old.chosen):
                 old.replaced_by = made
                 made.out |= old.out - chosen
                 made.chosen |= old.chosen - out
+                made.protected |= {i for i in old.protected if i in self.said and self.said[i].value not in out}
         self.rulings.append(made)
 
     def _unrule(self, conflict):
