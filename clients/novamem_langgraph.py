@@ -14,6 +14,7 @@ import asyncio
 import hashlib
 import json
 import operator
+import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 from urllib.parse import quote
@@ -51,7 +52,8 @@ class NovaMemStore(BaseStore):
     def __init__(
         self, url: str, key: str, *, namespace: str, user: str | None = None, fields: Sequence[str] | None = None
     ) -> None:
-        self.namespace, self.user, self.fields = namespace, user, fields
+        self.namespace, self.fields = namespace, fields
+        self.user = user and unicodedata.normalize("NFC", user)  # as answers have it
         headers = {"Authorization": f"Bearer {key}"}
         headers |= {} if user is None else {"X-NovaMem-User": quote(user, safe="")}
         self.client = httpx2.Client(base_url=f"{url}/api/v1/", headers=headers, timeout=60)

@@ -28,7 +28,10 @@ from memories.models.claim import claim_id
 from memories.models.enums import OPEN, Status
 from memories.models.namespace import roots_of
 
-DENIALS = frozenset(["no", "not", "never", "cannot", "nor", "neither", "without", "t"])  # "t": as of "can't"
+# What denies or narrows ("t": as of "can't"), though it tells of no topic.
+LIMITS = frozenset(
+    ["no", "not", "never", "cannot", "nor", "neither", "without", "t", "only", "except", "until", "unless", "night"]
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,6 +299,8 @@ class Evaluation:
         if twin is None or not all(claim.span_start is not None for claim in case.claims):
             return False
         claim = self.claims[twin]
+        if claim.id in self.key_states[place_of(claim)].waiting:  # who decides on it reads it once
+            return False
         known = _telling(f"{claim.fragment.content} {claim.subject} {claim.predicate} {claim.value}")
         return not _telling(case.fragment.content) <= known
 
@@ -398,10 +403,10 @@ class Evaluation:
 
 
 def _telling(text: str) -> set[str]:
-    """Return the beginnings of the words that say something: names, numbers and denials do."""
+    """Return the beginnings of the words that say something: names and limits do, bare numbers such as times do not."""
     words = {word.casefold() for word in TOKEN.findall(text)}
-    telling = {word for word in words - STOPWORDS if len(word) > 2 or not word.isalpha()}
-    return {word[:5] for word in telling | words & DENIALS}
+    telling = {word for word in words - STOPWORDS if len(word) > 2 and not word.isdigit()}
+    return {word[:8] for word in telling | words & LIMITS}
 
 
 def place_of(claim: Claim) -> Place:

@@ -181,7 +181,7 @@ def _known(ids: Iterable[uuid.UUID | None]) -> list[uuid.UUID]:
 def _store_ruling(row: Ruling) -> Ruling:
     """Store a ruling; what it contradicts is replaced by it, and what that said besides is said by it."""
     chosen, ruled_out = set(row.chosen), set(row.ruled_out)
-    former = []
+    former, risen = [], set[uuid.UUID]()
     for other in _beside(row):
         if chosen & set(other.ruled_out) or ruled_out & set(other.chosen):
             former.append(other)
@@ -189,12 +189,15 @@ def _store_ruling(row: Ruling) -> Ruling:
             row.chosen = sorted({*row.chosen, *other.chosen} - ruled_out)
             fallen = set(row.ruled_out_fragments) | _claimants(row, other.chosen_fragments, ruled_out)
             row.chosen_fragments = _known([*row.chosen_fragments, *(set(other.chosen_fragments) - fallen)])
-            kept = set(row.chosen_fragments)
+            again = _claimants(row, other.ruled_out_fragments, chosen)
+            risen |= again
+            kept = {*row.chosen_fragments, *again}
             row.ruled_out_fragments = _known([*row.ruled_out_fragments, *(set(other.ruled_out_fragments) - kept)])
-    prints = _prints_of(row.project_id, [*row.ruled_out_fragments, *row.chosen_fragments])
+    risen |= set(row.chosen_fragments)
+    prints = _prints_of(row.project_id, [*row.ruled_out_fragments, *risen])
     ruled_out_prints = {each for other in former for each in other.ruled_out_prints}
     ruled_out_prints |= {prints[i] for i in row.ruled_out_fragments if i in prints}
-    row.ruled_out_prints = sorted(ruled_out_prints - {prints[i] for i in row.chosen_fragments if i in prints})
+    row.ruled_out_prints = sorted(ruled_out_prints - {prints[i] for i in risen if i in prints})
     row.save()
     Ruling.objects.within(row.project_id).filter(id__in=[other.id for other in former]).update(replaced_by=row)
     return row

@@ -27,6 +27,7 @@ from conflicts.free_text.contradictions import (
 from conflicts.free_text.cues import CUES
 from conflicts.free_text.mentions import mentions_of
 from conflicts.free_text.passages import Passage, stems_of
+from conflicts.gate import Period
 from conflicts.keys import Naming, naming
 from conflicts.models import Ruling
 from memories.models import Claim, Fragment
@@ -295,7 +296,14 @@ def _is_decided_elsewhere(
     others = [other for other in claims if bytes(other.key_digest) == key and other.id != claim.id]
     if not against.negated and any(agrees(against.value, standing_of(other, names)) for other in others):
         return True
-    on_key = [draft for draft in beside if names.key(draft.subject, draft.predicate).both == key]
+    period = Period(claim.valid_from, claim.valid_until)
+    on_key = [
+        draft
+        for draft in beside
+        if names.key(draft.subject, draft.predicate).both == key
+        and not draft.session_id
+        and period.overlaps(Period(draft.valid_from, draft.valid_until))
+    ]
     return bool(on_key) and bytes(claim.value_digest) not in {names.value(one.predicate, one.value) for one in on_key}
 
 

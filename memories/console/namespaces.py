@@ -219,6 +219,8 @@ def merge(request: Any, name: str) -> HttpResponse:
 
 def _origin_of(principal: Principal, source: Namespace) -> str:
     """Return the namespace that a branch was forked from; "" where it is none, or that is gone."""
+    if source.forked_from_id is None:
+        return ""
     with access.enter(principal, why="console"):
         origin = Namespace.objects.within(principal.project_id).filter(id=source.forked_from_id).first()
     return origin.name if origin else ""

@@ -23,6 +23,7 @@ from memories.ingest.updates import claims_of, fragment_for_change, may_rewrite,
 from memories.models import EmbeddingModel, Fragment, Link
 from memories.models.enums import Compression, LinkKind, Status
 from memories.models.fragment import BY_PERSON
+from memories.models.sql import fetch
 
 Place = tuple[uuid.UUID, str]  # namespace, key
 # What goes with a text; where it stands, who said it first and what people made of it stay.
@@ -88,9 +89,16 @@ def _replaced(
     if newcomer.fragment.authority < row.authority:
         raise NotPermitted("the memory under this key has more authority than this text would have")
     is_archived = row.status == Status.ARCHIVED and row.archived_reason == BY_PERSON
-    if principal.kind == "key" and is_archived and newcomer.fragment.wording == row.wording:
-        raise NotPermitted("a person archived this; a person may bring it back")
+    if principal.kind == "key" and is_archived and _says_the_same(row, newcomer.fragment):
+        return Admission(row, deduplicated=True)  # a person may bring it back
     return replace(row, newcomer, model=model, now=now, by_a_person=principal.kind == "person")
+
+
+def _says_the_same(one: Fragment, other: Fragment) -> bool:
+    """Return whether two texts are known by one fingerprint, whatever their case and punctuation."""
+    prints = "nova_erasure_print(%(project)s, %(one)s) = nova_erasure_print(%(project)s, %(other)s)"
+    told = {"project": one.project_id, "one": one.wording, "other": other.wording}
+    return bool(fetch(f"SELECT {prints}", told)[0][0])
 
 
 def replace(

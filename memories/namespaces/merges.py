@@ -174,7 +174,7 @@ def _applied(
         elsewhere = {**found.counterparts, **done.now_is}
         bring_along(way, done.stored, found.counterparts)
         history = bring_history(way, found.history, elsewhere)
-        bring_rulings(way, {**found.counterparts, **done.stored})
+        bring_rulings(way, elsewhere)
         failpoints.reach("branches.merge.brought")
     execute("DROP TABLE branch_source, branch_target, branch_pairs", [])
     skipped = done.skipped | dict.fromkeys(found.evicted, "evicted")

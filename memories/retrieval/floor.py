@@ -25,22 +25,26 @@ def evidence(candidate: Candidate, bm25: float, *, common: float) -> float:
     return max(0.0, candidate.cosine or 0.0) + WORD * (bm25 - common)
 
 
-def reaching(candidates: Sequence[Candidate], *, bm25: Mapping[UUID, float], floor: float) -> set[UUID]:
+def reaching(candidates: Sequence[Candidate], *, bm25: Mapping[UUID, float], floor: float, common: float) -> set[UUID]:
     """Return which of them reach the floor by themselves, or were said right beside one that does."""
-    common = common_points(len(candidates))
     near = [one for one in candidates if evidence(one, bm25.get(one.id, 0.0), common=common) >= floor]
     places = {place for one in near for steps in (-1, 0, 1) if (place := one.beside(steps))}
     return {one.id for one in near} | {one.id for one in candidates if one.place in places}
 
 
 def reaches_floor(
-    candidates: Sequence[Candidate], *, bm25: Mapping[UUID, float], asked_for: Iterable[UUID], floor: float
+    candidates: Iterable[Candidate],
+    *,
+    bm25: Mapping[UUID, float],
+    asked_for: Iterable[UUID],
+    floor: float,
+    common: float,
 ) -> bool:
     """Return whether one of them reaches the floor, or is a claim `asked_for`.
 
     A floor of 0 is none.
     """
-    known, common = frozenset(asked_for), common_points(len(candidates))
+    known = frozenset(asked_for)
     return floor <= 0 or any(
         one.id in known or evidence(one, bm25.get(one.id, 0.0), common=common) >= floor for one in candidates
     )

@@ -13,7 +13,7 @@ from memories.access import Principal
 from memories.retrieval import ranking
 from memories.retrieval.candidates import Candidate, Column
 from memories.retrieval.conflict_filter import Rivalry, rivalry
-from memories.retrieval.floor import reaches_floor, reaching
+from memories.retrieval.floor import common_points, reaches_floor, reaching
 from memories.retrieval.precedence import RankedSeat, Seating
 from memories.retrieval.questions import Question
 from memories.retrieval.scope import Places
@@ -39,10 +39,12 @@ def select(
 
     Not `by_meaning`: the question has no vector, and no cosine is asked for.
     """
-    left = _relevant(_passing(question, found, places, trail, by_meaning=by_meaning), places, claims, trail)
+    common = common_points(len(found))  # of all that was found: what conditions take away was there by chance, too
+    left = _passing(question, found, places, trail, by_meaning=by_meaning)
+    left = _relevant(left, places, claims, trail, common=common)
     left = _undisputed(principal, question, left, places, trail)
     profile = profile_of(question)
-    near = reaching(left, bm25=trail.bm25, floor=trail.floor or 0.0) if question.first else set()
+    near = reaching(left, bm25=trail.bm25, floor=trail.floor or 0.0, common=common) if question.first else set()
     first = {i for i in near if trail.paths[i].source}
 
     def signals(candidates: Sequence[Candidate], names: Iterable[str]) -> dict[str, Column]:
@@ -96,19 +98,21 @@ def _passing(
     return [one for one in found if one.id not in unlike and one.id not in stale]
 
 
-def _relevant(left: list[Candidate], places: Places, claims: ClaimsAtHand | None, trail: Trail) -> list[Candidate]:
+def _relevant(
+    left: list[Candidate], places: Places, claims: ClaimsAtHand | None, trail: Trail, *, common: float
+) -> list[Candidate]:
     """Return those that have enough to do with the question; none of them where the best has not."""
     # What the question itself asks for, not what the texts that it found speak of.
     asked_for = [claim.fragment_id for claim in claims.asked_for] if claims and trail.floor else []
     asked_for += [i for i, path in trail.paths.items() if path.part]  # near enough to the part that they answer
     # Who names somebody that speaks there asks about them; without their names little is left to be alike.
     floor = 0.0 if trail.speakers else trail.floor or 0.0
-    if left and not reaches_floor(left, bm25=trail.bm25, asked_for=asked_for, floor=floor):
+    if left and not reaches_floor(left, bm25=trail.bm25, asked_for=asked_for, floor=floor, common=common):
         trail.nothing_relevant = True
         trail.stop_all([one.id for one in left], Stage.FLOOR)
         return []
     # Nobody asked those in particular: what is no answer by itself is chatter.
-    near = reaching(left, bm25=trail.bm25, floor=floor) if floor and places.others else set()
+    near = reaching(left, bm25=trail.bm25, floor=floor, common=common) if floor and places.others else set()
     chatter = {c.id for c in left if near and places.is_foreign(c.namespace_id)} - near
     trail.stop_all(chatter, Stage.FLOOR)
     return [candidate for candidate in left if candidate.id not in chatter]

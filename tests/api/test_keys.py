@@ -137,8 +137,10 @@ def test_put_away_by_its_key_and_stored_again_it_stands(alice):
 def test_what_a_person_put_away_does_not_stand_again_by_its_key(alice, principal):
     first = put(alice, "a", "Ada drinks tea.", status=201)
     ingest.updates.archive(replace(principal, kind="person"), uuid.UUID(first["id"]), now=timezone.now())
-    refused = put(alice, "a", "Ada drinks tea.", status=403)
-    assert refused["detail"] == "a person archived this; a person may bring it back"
+    items = [{"namespace": MAIN, "key": "a", "content": "Ada drinks TEA!"}, {"namespace": MAIN, "content": "It rains."}]
+    batch = alice.client.post(f"{URL}/batch", {"fragments": items}, format="json").json()["results"]
+    assert [each["status"] for each in batch] == ["archived", "active"]
+    assert put(alice, "a", "Ada drinks tea.", status=200)["status"] == "archived"
     assert put(alice, "a", "Ada drinks coffee.", status=200)["status"] == "active"
 
 

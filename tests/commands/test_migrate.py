@@ -8,7 +8,7 @@ from django.db.migrations.executor import MigrationExecutor
 from memories.management.commands import migrate
 from tests.conftest import as_owner
 
-TABLES = "SELECT string_agg(quote_ident(tablename), ', ') FROM pg_tables WHERE tablename LIKE 'memories@_%' ESCAPE '@'"
+TABLES = "SELECT string_agg(quote_ident(tablename), ', ') FROM pg_tables WHERE tablename ~ '^(memories|conflicts)_'"
 APPLIED = "SELECT count(*) FROM django_migrations WHERE app = 'memories'"
 
 

@@ -30,6 +30,8 @@ def say(alice):
         ("My car is a Volvo.", "My car is a Volvo and its plate is KX-19-PL."),
         ("I live in Oslo.", "I live in Oslo but I sleep in Bergen."),
         ("I have two cats.", "I have two cats, aged 3."),
+        ("I own a motorbike.", "I own a motorbike and a motorboat."),
+        ("I prefer window seats.", "I prefer window seats except at night."),
     ],
 )
 def test_what_says_more_is_kept_beside(say, first, then):
@@ -44,8 +46,21 @@ def test_what_says_more_is_kept_beside(say, first, then):
         ("I live in Oslo.", "I live in Oslo!"),
         ("I live in Oslo.", "I live in Oslo now."),
         ("I prefer tea.", "Well, I prefer tea."),
+        ("I live in Oslo.", "I live in Oslo as of 10:01."),
     ],
 )
 def test_what_says_no_more_is_a_repetition(say, first, then):
     one, other = say(first), say(then)
     assert (other["id"], other["deduplicated"]) == (one["id"], True)
+
+
+def test_what_waits_is_no_conflict_for_each_of_its_wordings(say, bob, alice):
+    """A clock in the text would fill the queue of reviewers."""
+    say("My budget is $750.")
+    told = []
+    for minute in range(3):
+        body = {"namespace": "acme:main", "content": f"The user's budget is $20 as of noon and {minute} minutes."}
+        body |= {"provenance": {"source": "tool_output"}, "extract_claim": True}
+        told.append(bob.client.post("/api/v1/fragments", body, format="json").json())
+    assert len(alice.client.get("/api/v1/conflicts").json()["results"]) <= 1
+    assert len({each["id"] for each in told}) == 1

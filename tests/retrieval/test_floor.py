@@ -195,7 +195,8 @@ def a_candidate(cosine):
 def test_a_name_of_the_question_counts_for_a_memory_among_few(others, expected):
     """As measured: "What do you know about Biscuit?", of five memories, at the default model's floor."""
     found = [a_candidate(0.4277), *(a_candidate(0.1) for _ in range(others))]
-    assert reaches_floor(found, bm25={found[0].id: 1.48}, asked_for=(), floor=0.3891) is expected
+    common = common_points(len(found))
+    assert reaches_floor(found, bm25={found[0].id: 1.48}, asked_for=(), floor=0.3891, common=common) is expected
 
 
 def test_from_many_texts_on_nothing_changes():

@@ -105,3 +105,23 @@ def test_what_a_person_typed_for_all_is_hidden_by_nobody_weaker_in_a_users_scope
     body = {"query": "where is the office city?", "namespace": "acme:main", "user": "ann"}
     found = carol.client.post("/api/v1/search", body, format="json").json()["results"]
     assert [each["content"] for each in found] == ["The office is in Geneva."]
+
+
+def test_a_claim_of_another_time_excuses_no_text(say):
+    """The gate never holds it against what stands."""
+    since = {"scope": "temporal", "valid_from": "2020-01-01T00:00:00Z"}
+    say("user_explicit", "The user budget is $750.", claim=BUDGET | since)
+    past = {"scope": "temporal", "valid_from": "1970-01-01T00:00:00Z", "valid_until": "1971-01-01T00:00:00Z"}
+    claims = [BUDGET | {"value": "$5"} | past, PHONE]
+    assert say("tool_output", "The user budget is $900.", claims=claims)["status"] == "quarantined"
+
+
+def test_what_was_kept_stays_protected_when_what_stood_beside_it_falls(project, agent_of, say, carol):
+    kept = say("document", "The office is in Bern.", "Bern")
+    other = say("inference", "The office is in Rome.", "Rome")
+    decide(carol, only(other["pending_conflicts"])["id"], "keep_both")
+    doubter = agent_of(project, owner="doubter", ceiling="inference")
+    doubter.client.post(f"/api/v1/fragments/{other['id']}/dispute", {"reason": "no"}, format="json")
+    decide(carol, only(get(carol, "conflicts", kind="dispute")["results"])["id"], "supersede")
+    wrench = agent_of(project, owner="wrench", ceiling="tool_output")
+    assert wrench.client.post(f"/api/v1/fragments/{kept['id']}/archive", {}, format="json").status_code == 403

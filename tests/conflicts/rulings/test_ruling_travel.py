@@ -155,6 +155,29 @@ class TestTravelling:
         jobs.run(principal, undone.id)
         assert len(rulings(carol, namespace="acme:main")) == 1
 
+    def test_a_merge_protects_what_stands_for_what_was_chosen(
+        self, store_claim, run, carol, bob, paper, agent_of, project
+    ):
+        """It says the same as what a person chose in the branch, and so is that."""
+        store_claim("Oslo", claim={"subject": "acme", "predicate": "seat"})
+        run("fork", place="acme:main", target="acme:side")
+        city = {"subject": "office", "predicate": "city"}
+
+        def say(by, place, content, value, source):
+            body = {"namespace": place, "content": content, "claim": city | {"value": value}}
+            answer = by.client.post("/api/v1/fragments", body | {"provenance": {"source": source}}, format="json")
+            assert answer.status_code == 201, answer.json()
+            return answer.json()
+
+        here = say(paper, "acme:main", "The office is in Bern.", "Bern", "document")
+        say(paper, "acme:side", "Our office stands in Bern.", "Bern", "document")
+        guess = agent_of(project, owner="guess", ceiling="inference")
+        late = say(guess, "acme:side", "The office is in Rome.", "Rome", "inference")
+        decide(carol, only(late["pending_conflicts"])["id"], "reject", protect=True)
+        run("merge", place="acme:main", source="acme:side")
+        gone = bob.client.post(f"/api/v1/fragments/{here['id']}/archive", {}, format="json")
+        assert gone.status_code == 403, gone.json()
+
     def test_consolidation_leaves_it(self, ruled, run, store_tool_claim, carol, forget_rulings):
         store_tool_claim("$99,999")
         run("consolidate", place="acme:main")
