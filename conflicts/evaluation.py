@@ -21,17 +21,11 @@ from conflicts.namespace_state import NamespaceState
 from conflicts.rulings import binding_of, rulings_on_texts
 from conflicts.verdicts import combined_status, set_verdicts
 from memories.errors import NovaError
-from memories.language.tokenizer import TOKEN
-from memories.language.word_lists import STOPWORDS
+from memories.language.content_words import content_words
 from memories.models import Claim, Fragment
 from memories.models.claim import claim_id
 from memories.models.enums import OPEN, Status
 from memories.models.namespace import roots_of
-
-# What denies or narrows ("t": as of "can't"), though it tells of no topic.
-LIMITS = frozenset(
-    ["no", "not", "never", "cannot", "nor", "neither", "without", "t", "only", "except", "until", "unless", "night"]
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,14 +289,19 @@ class Evaluation:
         return None if twin is None or self._says_more(case, case.said[0].twin) else twin
 
     def _says_more(self, case: Assessment, twin: uuid.UUID | None) -> bool:
-        """Return whether a text out of which claims were read tells more than the text that claims the same."""
+        """Return whether a text out of which claims were read tells more than the text that claims the same.
+
+        Bare numbers are none of it: a clock in a text would make another memory of it each time.
+        """
         if twin is None or not all(claim.span_start is not None for claim in case.claims):
             return False
         claim = self.claims[twin]
         if claim.id in self.key_states[place_of(claim)].waiting:  # who decides on it reads it once
             return False
-        known = _telling(f"{claim.fragment.content} {claim.subject} {claim.predicate} {claim.value}")
-        return not _telling(case.fragment.content) <= known
+        named = f"{claim.subject} {claim.predicate} {claim.value}".replace("_", " ")
+        told, known = content_words(case.fragment.content), content_words(f"{claim.fragment.content} {named}")
+        codes = {number for number in told.numbers - known.numbers if any(map(str.isalpha, number))}
+        return bool(told.stems - known.stems or codes) or told.denies > known.denies
 
     def _read(self, case: Assessment, *, by_a_person: bool) -> tuple[Status, str]:
         """What a newcomer's text makes of it, whose claims may stand: where it contradicts what stands it waits."""
@@ -400,13 +399,6 @@ class Evaluation:
             bar = self.key_states[place].bar(free_assertion(case.fragment, value, now=self.now))
             if bar and not statement.negated:
                 yield bar.ruling_id
-
-
-def _telling(text: str) -> set[str]:
-    """Return the beginnings of the words that say something: names and limits do, bare numbers such as times do not."""
-    words = {word.casefold() for word in TOKEN.findall(text)}
-    telling = {word for word in words - STOPWORDS if len(word) > 2 and not word.isdigit()}
-    return {word[:8] for word in telling | words & LIMITS}
 
 
 def place_of(claim: Claim) -> Place:

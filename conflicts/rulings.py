@@ -38,11 +38,16 @@ def text_ruled(fragment: str) -> str:
             AND {fragment}.id = ANY (r.chosen_fragments))"""
 
 
+def choosing(fragment: str) -> str:
+    """Return as SQL, from FROM on, the rulings in force that chose a statement's fragment."""
+    return f"""FROM conflicts_ruling r WHERE r.project_id = {fragment}.project_id
+        AND r.namespace_id = {fragment}.namespace_id AND r.replaced_by_id IS NULL
+        AND {fragment}.id = ANY (r.chosen_fragments)"""
+
+
 def fragment_ruled(fragment: str) -> str:
     """Return as SQL the authority of the rulings that chose a statement's fragment; null without any."""
-    return f"""(SELECT max(r.authority) FROM conflicts_ruling r
-        WHERE r.project_id = {fragment}.project_id AND r.namespace_id = {fragment}.namespace_id
-            AND r.replaced_by_id IS NULL AND {fragment}.id = ANY (r.chosen_fragments))"""
+    return f"(SELECT max(r.authority) {choosing(fragment)})"
 
 
 def with_protection(fragments: Any) -> Any:
@@ -181,23 +186,18 @@ def _known(ids: Iterable[uuid.UUID | None]) -> list[uuid.UUID]:
 def _store_ruling(row: Ruling) -> Ruling:
     """Store a ruling; what it contradicts is replaced by it, and what that said besides is said by it."""
     chosen, ruled_out = set(row.chosen), set(row.ruled_out)
-    former, risen = [], set[uuid.UUID]()
-    for other in _beside(row):
-        if chosen & set(other.ruled_out) or ruled_out & set(other.chosen):
-            former.append(other)
-            row.ruled_out = sorted({*row.ruled_out, *other.ruled_out} - chosen)
-            row.chosen = sorted({*row.chosen, *other.chosen} - ruled_out)
-            fallen = set(row.ruled_out_fragments) | _claimants(row, other.chosen_fragments, ruled_out)
-            row.chosen_fragments = _known([*row.chosen_fragments, *(set(other.chosen_fragments) - fallen)])
-            again = _claimants(row, other.ruled_out_fragments, chosen)
-            risen |= again
-            kept = {*row.chosen_fragments, *again}
-            row.ruled_out_fragments = _known([*row.ruled_out_fragments, *(set(other.ruled_out_fragments) - kept)])
-    risen |= set(row.chosen_fragments)
-    prints = _prints_of(row.project_id, [*row.ruled_out_fragments, *risen])
-    ruled_out_prints = {each for other in former for each in other.ruled_out_prints}
-    ruled_out_prints |= {prints[i] for i in row.ruled_out_fragments if i in prints}
-    row.ruled_out_prints = sorted(ruled_out_prints - {prints[i] for i in risen if i in prints})
+    former = [other for other in _beside(row) if chosen & set(other.ruled_out) or ruled_out & set(other.chosen)]
+    cleared = set(row.chosen_fragments)  # whose words are ruled out no more
+    for other in former:
+        row.ruled_out = sorted({*row.ruled_out, *other.ruled_out} - chosen)
+        row.chosen = sorted({*row.chosen, *other.chosen} - ruled_out)
+        fallen = set(row.ruled_out_fragments) | _claimants(row, other.chosen_fragments, ruled_out)
+        row.chosen_fragments = _known([*row.chosen_fragments, *(set(other.chosen_fragments) - fallen)])
+        cleared |= {*row.chosen_fragments, *_claimants(row, other.ruled_out_fragments, chosen)}
+        row.ruled_out_fragments = _known([*row.ruled_out_fragments, *(set(other.ruled_out_fragments) - cleared)])
+    former_prints = {each for other in former for each in other.ruled_out_prints}
+    prints = former_prints | _prints_of(row.project_id, row.ruled_out_fragments)
+    row.ruled_out_prints = sorted(prints - _prints_of(row.project_id, cleared))
     row.save()
     Ruling.objects.within(row.project_id).filter(id__in=[other.id for other in former]).update(replaced_by=row)
     return row
@@ -209,11 +209,11 @@ def _claimants(row: Ruling, fragment_ids: Sequence[uuid.UUID], values: Collectio
     return {i for i, value in claims.values_list("fragment", "value_digest") if bytes(value).hex() in values}
 
 
-def _prints_of(project_id: uuid.UUID, fragment_ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, str]:
-    """Return by fragment the fingerprint by which its text is known in every guise."""
-    statement = """SELECT id, encode(nova_erasure_print(project_id, content), 'hex') FROM memories_fragment
+def _prints_of(project_id: uuid.UUID, fragment_ids: Collection[uuid.UUID]) -> set[str]:
+    """Return the fingerprints by which the texts of these memories are known in every guise."""
+    statement = """SELECT encode(nova_erasure_print(project_id, content), 'hex') FROM memories_fragment
         WHERE project_id = %s AND id = ANY (%s)"""
-    return dict(fetch(statement, [project_id, list(fragment_ids)]))
+    return {each for (each,) in fetch(statement, [project_id, list(fragment_ids)])}
 
 
 def fill_prints(project_id: uuid.UUID, *, namespace_id: uuid.UUID) -> None:

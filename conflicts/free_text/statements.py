@@ -246,7 +246,7 @@ def _shadow_of(
             unsure.add(bytes(claim.key_digest))
         if against is None or not (claim.exclusive or against.negated) or not (against.sure or own):
             continue
-        if _is_decided_elsewhere(against, claim, claims, beside, names):
+        if _is_kept_beside(against, claim, claims, names) or _claims_otherwise(claim, beside, names):
             continue
         statements.append(_statement(claim, against, takes_back=own))
         if own and not against.negated:
@@ -285,26 +285,26 @@ def _is_another_spelling(draft: ClaimDraft, passages: Sequence[Passage], standin
     return bool(strange) and not any(set(stems_of(name)) <= stems for name in strange)
 
 
-def _is_decided_elsewhere(
-    against: Contrary, claim: Claim, claims: Sequence[Claim], beside: Sequence[ClaimDraft], names: Naming
-) -> bool:
-    """Return whether somebody kept the value beside a claim, or the text claims another one there: the gate hears that.
+def _is_kept_beside(against: Contrary, claim: Claim, claims: Sequence[Claim], names: Naming) -> bool:
+    """Return whether a claim that somebody kept beside this one has the value that is said."""
+    others = [c for c in claims if bytes(c.key_digest) == bytes(claim.key_digest) and c.id != claim.id]
+    return not against.negated and any(agrees(against.value, standing_of(other, names)) for other in others)
+
+
+def _claims_otherwise(claim: Claim, beside: Sequence[ClaimDraft], names: Naming) -> bool:
+    """Return whether a text claims another value there, at that time: that is for the gate to hear.
 
     What claims the very value against which it speaks only borrows it.
     """
-    key = bytes(claim.key_digest)
-    others = [other for other in claims if bytes(other.key_digest) == key and other.id != claim.id]
-    if not against.negated and any(agrees(against.value, standing_of(other, names)) for other in others):
-        return True
-    period = Period(claim.valid_from, claim.valid_until)
-    on_key = [
-        draft
+    key, period = bytes(claim.key_digest), Period(claim.valid_from, claim.valid_until)
+    values = {
+        names.value(draft.predicate, draft.value)
         for draft in beside
         if names.key(draft.subject, draft.predicate).both == key
         and not draft.session_id
         and period.overlaps(Period(draft.valid_from, draft.valid_until))
-    ]
-    return bool(on_key) and bytes(claim.value_digest) not in {names.value(one.predicate, one.value) for one in on_key}
+    }
+    return bool(values) and bytes(claim.value_digest) not in values
 
 
 def _statement(claim: Claim, against: Contrary, *, takes_back: bool) -> Statement:

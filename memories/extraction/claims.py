@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 
 from conflicts.keys import USER, canonical_predicate, names_user
 from memories.extraction import grammar
-from memories.extraction.echo_filter import content_words
 from memories.extraction.quotations import foreign
 from memories.extraction.statements import FoundStatement, Sentence, statements
 from memories.extraction.values import Span
+from memories.language.content_words import content_words
 from memories.language.gazetteers import GIVEN_NAMES
 
 MOST = 200  # more than the longest fragment can hold

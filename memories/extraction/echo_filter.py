@@ -5,31 +5,9 @@ with a single telling word, name or number of its own is no echo: dropping what 
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
-from memories.language.tokenizer import CLAUSE_END, SENTENCE, spoken_words, words_joined_by
-from memories.language.word_lists import word_list
-
-FORMS = word_list(__file__, "forms")
-WORD = words_joined_by(".,:'’-")
-NEGATIONS = frozenset(["no", "not", "never", "none", "nobody", "nothing", "neither", "nor", "cannot", "without"])
-ENDINGS = ("ing", "ed", "es", "s")
-SHORTEST_STEM = 3
-
-
-@dataclass(frozen=True, slots=True)
-class Sense:
-    """What a text is compared by: stems of its telling words, its numbers, and whether it denies."""
-
-    stems: frozenset[str]
-    numbers: frozenset[str]
-    denies: bool
-
-    def says_again(self, memory: "Sense") -> bool:
-        """Return whether it adds nothing to the memory. What says nothing at all does not say it again."""
-        if not self.stems | self.numbers or self.denies != memory.denies:
-            return False
-        return self.numbers <= memory.numbers and self.stems <= memory.stems
+from memories.language.content_words import WORD, Sense, content_words
+from memories.language.tokenizer import CLAUSE_END, SENTENCE, spoken_words
 
 
 def without_echoes(text: str, memories: Iterable[str]) -> str:
@@ -73,21 +51,3 @@ def _is_echo(sentence: str, memories: Sequence[Sense]) -> bool:
 def _tells(text: str) -> bool:
     sense = content_words(text)
     return bool(sense.stems or sense.numbers)
-
-
-def content_words(text: str) -> Sense:
-    """Return the sense of a text."""
-    words = spoken_words(text, WORD)
-    telling = {word for word in words if word not in FORMS and "'" not in word.removesuffix("'s")}
-    numbers = frozenset(word for word in telling if any(character.isdigit() for character in word))
-    denies = any(word in NEGATIONS or word.endswith("n't") for word in words)
-    return Sense(frozenset(_stem(word) for word in telling - numbers - NEGATIONS), numbers, denies)
-
-
-def _stem(word: str) -> str:
-    """Roughly: both sides are cut the same way, and nobody reads the result."""
-    word = word.removesuffix("'s")
-    for ending in ENDINGS:
-        if word.endswith(ending) and len(word) - len(ending) >= SHORTEST_STEM:
-            return word.removesuffix(ending)
-    return word

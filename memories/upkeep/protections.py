@@ -7,6 +7,7 @@ the user said in so many words leaves by a person or its owner only.
 import datetime
 
 from conflicts.authority import SOURCE_RANK
+from conflicts.rulings import choosing
 from memories.access import NotPermitted, Principal
 from memories.extraction import FROM_THE_USER, PASSING
 from memories.ingest.updates import may_rewrite
@@ -19,8 +20,7 @@ INFERRED, DOCUMENTED = SOURCE_RANK[SourceClass.INFERENCE], SOURCE_RANK[SourceCla
 USERS_OWN = SOURCE_RANK[SourceClass.USER_EXPLICIT]
 FROM_USERS = ", ".join(f"'{source}'" for source in sorted(FROM_THE_USER))
 
-IS_CHOSEN = """EXISTS (SELECT FROM conflicts_ruling r WHERE r.project_id = f.project_id AND r.replaced_by_id IS NULL
-    AND r.namespace_id = f.namespace_id AND f.id = ANY (r.chosen_fragments))"""
+IS_CHOSEN = f"EXISTS (SELECT {choosing('f')})"
 # What was read of somebody's deeds keeps nothing from fading. A tuple of names reads the same in SQL.
 LASTS = f"(c.predicate NOT IN {PASSING!r} OR c.span_start IS NULL OR c.valid_until IS NOT NULL)"
 IS_BELIEVED = f"""(f.status IN ('active', 'disputed') AND ({IS_CHOSEN} OR EXISTS (

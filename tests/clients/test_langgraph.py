@@ -66,6 +66,13 @@ def test_a_search_answers_nothing_of_other_stores(web, committed, agent_of, ours
             assert keeper in found.value["text"]
 
 
+def test_a_user_is_the_same_in_any_spelling_of_the_name(web, committed, agent_of, ours):
+    key = agent_of(committed, owner="graph", requests_per_minute=0).key
+    with closing(NovaMemStore(web, key, namespace=ours.namespace, user="Zoe\u0308")) as zoe:
+        zoe.put(("p",), "k", {"text": "The keeper of the lighthouse is Marek."})
+        assert [item.key for item in zoe.search(("p",), query="Who is the keeper of the lighthouse?")] == ["k"]
+
+
 @pytest.mark.parametrize(
     "wanted",
     [

@@ -44,7 +44,7 @@ def test_what_says_more_is_kept_beside(say, first, then):
     ("first", "then"),
     [
         ("I live in Oslo.", "I live in Oslo!"),
-        ("I live in Oslo.", "I live in Oslo now."),
+        ("I live in Oslo.", "I live in Oslo, as you know."),
         ("I prefer tea.", "Well, I prefer tea."),
         ("I live in Oslo.", "I live in Oslo as of 10:01."),
     ],

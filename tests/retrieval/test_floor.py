@@ -237,3 +237,20 @@ class Waiting:
 
     def refresh_from_db(self, fields):
         self.floor = 0.5
+
+
+def test_who_asks_for_more_likeness_is_answered_by_no_less(alice, store):
+    """Conditions take away what was there by chance, too: they make the floor no lower."""
+    for n in range(60):
+        store("acme:main", f"Heron {n} waits by the mill in the rain.")
+    store("acme:main", "The otter sleeps under the old bridge.")
+
+    def ask(**more):
+        body = {"namespace": "acme:main", "query": "Where does an otter like to swim?", "explain": True, **more}
+        return alice.client.post("/api/v1/search", body, format="json").json()
+
+    best = ask(floor=0)["explanation"]["candidates"][0]
+    enough = best["cosine"] + WORD * (best["bm25"] - COMMON)
+    for more in ({}, {"min_similarity": best["cosine"] - 0.001}):
+        assert ask(floor=enough - 0.001, **more)["results"]
+        assert ask(floor=enough + 0.01, **more)["nothing_relevant"]

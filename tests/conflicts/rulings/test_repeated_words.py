@@ -138,3 +138,16 @@ def test_whatever_becomes_of_it_its_words_stay_ruled_out(falcon, say, project, a
 def test_taken_back_they_may_be_said_again(falcon, say, carol):
     take_back(carol, only(rulings(carol))["conflict_id"])
     assert say("tool", f"{FALCON[:-1]}!", "tool_output")["status"] == "active"
+
+
+def test_words_of_a_value_that_is_chosen_later_may_be_said_again(say, carol):
+    say("paper", "The user's budget is $750.", "document", "$750")
+    late = say("guess", "The user's budget is $13.", value="$13")
+    decide(carol, only(late["pending_conflicts"])["id"], "reject", protect=True)
+    assert say("tool", "The user's budget is $13.", "tool_output")["status"] == "archived"
+    mine = say("alice", "My budget is $13.", "user_explicit", "$13")
+    decide(carol, only(mine["pending_conflicts"])["id"], "supersede")
+    assert say("tool", "The user's budget is $13.", "tool_output")["status"] == "active"
+    (ruling,) = rulings(carol)
+    assert {one["value"] for one in ruling["chosen"]} == {"$13"}
+    assert "$13" not in {one["value"] for one in ruling["ruled_out"]}
