@@ -1,10 +1,12 @@
 """Rooms are synchronous: their work is done in threads, off the event loop, and gives its connection back."""
 
+import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from functools import partial
 from typing import ParamSpec, TypeVar
 
-from asgiref.sync import sync_to_async
 from django.db import connection
 
 P = ParamSpec("P")
@@ -15,7 +17,9 @@ WORKERS = ThreadPoolExecutor(16, thread_name_prefix="proxy")
 
 async def in_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Return what `work` answers, done in a thread."""
-    return await sync_to_async(_done, thread_sensitive=False, executor=WORKERS)(work, *args, **kwargs)
+    # Its context stays there: of work that nobody waits for any more it says that a transaction is open.
+    run = partial(copy_context().run, partial(_done, work, *args, **kwargs))
+    return await asyncio.get_running_loop().run_in_executor(WORKERS, run)
 
 
 def _done(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

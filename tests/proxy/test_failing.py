@@ -159,10 +159,10 @@ def stalled(*tables):
 
 @pytest.mark.long
 def test_a_database_that_does_not_answer_stops_strangers_only(send, upstream, issue, captured, monkeypatch):
-    for module in (recall, relay):
-        monkeypatch.setattr(module, "PATIENCE", 0.3)
     assert send(chat()).status_code == 200
     captured(1)
+    for module in (recall, relay):
+        monkeypatch.setattr(module, "PATIENCE", 0.3)
     stranger, chats = issue(), WORKERS._max_workers + 2
     with stalled("memories_apikey", "memories_exchange"):
         for number in range(chats):
@@ -173,6 +173,16 @@ def test_a_database_that_does_not_answer_stops_strangers_only(send, upstream, is
         assert (refused.status_code, refused.json()["error"]["code"]) == (503, "database_unavailable")
         assert send({}, path="/v1/embeddings", timeout=20).status_code == 200
     assert len(captured(1 + chats)) == 1 + chats, "what was said meanwhile is written down afterwards"
+
+
+def test_a_chat_whose_recall_takes_too_long_is_captured(send, upstream, captured, monkeypatch):
+    assert send(chat()).status_code == 200
+    captured(1)
+    monkeypatch.setattr(recall, "PATIENCE", 0.3)
+    with stalled("memories_namespace"):
+        answer = send(chat("The heron has seven eggs."), timeout=20)
+        assert (answer.status_code, answer.headers["X-NovaMem-Memory"]) == (200, "none; reason=unavailable")
+    assert len(captured(2)) == 2
 
 
 def test_a_key_is_known_for_a_while_and_forgotten_at_once_when_it_is_revoked(monkeypatch, now):
