@@ -37,3 +37,10 @@ class StaleRevision(NovaError):
             f"the {what} is at revision {current} now: read it again" if current else f"the {what} is gone"
         )
         self.current = current
+
+
+class PreconditionFailed(NovaError):
+    """Something is not as the request's `If-Match` says."""
+
+    status = 412
+    code = "precondition_failed"

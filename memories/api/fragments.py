@@ -24,6 +24,7 @@ from memories.models.enums import FragmentType, SourceType, Status, Tier
 from memories.providers import active_model
 from memories.rest.answers import FragmentAnswer, StoredAnswer, answers
 from memories.rest.authentication import principal_of
+from memories.rest.entity_tags import ETAG, IF_MATCH, matching, tagged
 from memories.rest.fields import AboutUserQuery, Moment, Text, several, validated
 from memories.rest.fragments import (
     IDEMPOTENCY,
@@ -253,7 +254,7 @@ class ReadQuery(AboutUserQuery):
 class FragmentView(APIView):
     """One fragment."""
 
-    @extend_schema(operation_id="fragments_read", parameters=[ReadQuery], responses={200: FragmentAnswer})
+    @extend_schema(operation_id="fragments_read", parameters=[ReadQuery, ETAG], responses={200: FragmentAnswer})
     def get(self, request: Request, fragment_id: uuid.UUID) -> Response:
         """The fragment; `include=embedding` adds its vector under the active model."""
         principal = principal_of(request)
@@ -263,23 +264,32 @@ class FragmentView(APIView):
             if query.get("include") == "embedding":
                 vector = Embedding.objects.within(principal.project_id).vector_of(fragment_id, active_model())
                 answer["embedding"] = {**answer["embedding"], "vector": vector}
-            return Response(answer)
+            return tagged(answer)
 
-    @extend_schema(operation_id="fragments_change", request=FragmentChange, responses={200: FragmentAnswer})
+    @extend_schema(
+        operation_id="fragments_change",
+        request=FragmentChange,
+        parameters=[IF_MATCH, ETAG],
+        responses={200: FragmentAnswer},
+    )
     def patch(self, request: Request, fragment_id: uuid.UUID) -> Response:
         """Changes fields; a new text keeps the old one in the history.
 
-        `revision` guards against lost updates. The newest 500 former texts are kept; only its writer or a person may
-        give a new one.
+        `revision` or `If-Match` guards against lost updates. The newest 500 former texts are kept; only its writer or a
+        person may give a new one.
         """
         principal = principal_of(request)
         changes = validated(FragmentChange, request.data)
-        revision = changes.pop("revision", None)
-        revise(principal, fragment_id, changes=changes, revision=revision, now=timezone.now())
+        with matching(request, changes.pop("revision", None)) as revision:
+            revise(principal, fragment_id, changes=changes, revision=revision, now=timezone.now())
         with access.enter(principal, why="read"):
-            return Response(answer_of(principal, fragment_id))
+            return tagged(answer_of(principal, fragment_id))
 
-    @extend_schema(operation_id="fragments_forget", parameters=[ForgetQuery, HELD_IN, RESTORED], responses={204: None})
+    @extend_schema(
+        operation_id="fragments_forget",
+        parameters=[ForgetQuery, IF_MATCH, HELD_IN, RESTORED],
+        responses={204: None},
+    )
     def delete(self, request: Request, fragment_id: uuid.UUID) -> Response:
         """Forgets the fragment for good; a keyed fingerprint stops the text from coming back to its namespace.
 
@@ -288,7 +298,8 @@ class FragmentView(APIView):
         `X-NovaMem-Restored` names what stands again.
         """
         principal, query = principal_of(request), validated(ForgetQuery, request.query_params.dict())
-        done = forget(principal, fragment_id, **query, now=timezone.now())
+        with matching(request) as revision:
+            done = forget(principal, fragment_id, **query, revision=revision, now=timezone.now())
         held = ", ".join(str(row["id"]) for row in done.backups if not row["purged"])
         answer = {"X-NovaMem-Backups": held} if held and sees_backups(principal) else {}
         answer |= {"X-NovaMem-Restored": ", ".join(done.report()["restored_ids"])} if done.restored else {}

@@ -43,6 +43,7 @@ WRITING = {
     "415": "The body is no JSON",
     "422": "The Idempotency-Key was used with another body",
 }
+MATCHING = {"412": "It has changed since If-Match was read"}
 
 
 def add_problems(result: dict[str, Any], **_: Any) -> dict[str, Any]:
@@ -52,6 +53,8 @@ def add_problems(result: dict[str, Any], **_: Any) -> dict[str, Any]:
     for methods in result["paths"].values():
         for method, operation in methods.items():
             answer = EVERYWHERE if method == "get" else EVERYWHERE | WRITING
+            if any(each["name"] == "If-Match" for each in operation.get("parameters", ())):
+                answer = answer | MATCHING
             for status, description in answer.items():
                 operation["responses"][status] = {"description": description, "content": content}
     return result

@@ -24,6 +24,7 @@ from memories import access
 from memories.access import NotFound
 from memories.api.pagination import page_of, paged
 from memories.rest.authentication import principal_of
+from memories.rest.entity_tags import ETAG, IF_MATCH, matching, tagged
 from memories.rest.fields import Flag, Strict, Text, Whole, validated, words
 from memories.rest.fragments import IDEMPOTENCY
 from memories.rest.idempotency import IdempotentAnswer, answer_once
@@ -178,7 +179,12 @@ class PredicatesView(APIView):
         with _naming_fields():
             return answer_once(request, prepare=lambda: None, effect=effect)
 
-    @extend_schema(operation_id="predicates_change", request=PredicateChange, responses={200: PredicateAnswer})
+    @extend_schema(
+        operation_id="predicates_change",
+        request=PredicateChange,
+        parameters=[IF_MATCH, ETAG],
+        responses={200: PredicateAnswer},
+    )
     def patch(self, request: Request) -> Response:
         """Changes the rule of that namespace and name, in any spelling of the name; standing claims follow."""
         changes = validated(PredicateChange, request.data)
@@ -190,26 +196,30 @@ class PredicateView(APIView):
 
     verbs = {"PATCH": "admin"}
 
-    @extend_schema(operation_id="predicates_read", responses={200: PredicateAnswer})
+    @extend_schema(operation_id="predicates_read", parameters=[ETAG], responses={200: PredicateAnswer})
     def get(self, request: Request, predicate_id: uuid.UUID) -> Response:
         """The rule."""
         with access.enter(principal_of(request), why="read"):
             row = registered_predicates(principal_of(request)).filter(id=predicate_id).first()
             if row is None:
                 raise NotFound("predicate")
-            return Response(answer(row))
+            return tagged(answer(row))
 
-    @extend_schema(operation_id="predicates_change_by_id", request=RuleChange, responses={200: PredicateAnswer})
+    @extend_schema(
+        operation_id="predicates_change_by_id",
+        request=RuleChange,
+        parameters=[IF_MATCH, ETAG],
+        responses={200: PredicateAnswer},
+    )
     def patch(self, request: Request, predicate_id: uuid.UUID) -> Response:
         """Changes the rule; standing claims follow.
 
-        `revision` guards against lost updates.
+        `revision` or `If-Match` guards against lost updates.
         """
         return _changed(request, predicate_id, validated(RuleChange, request.data))
 
 
 def _changed(request: Request, which: uuid.UUID | tuple[str, str], changes: dict[str, Any]) -> Response:
-    revision = changes.pop("revision", None)
-    with _naming_fields():
+    with _naming_fields(), matching(request, changes.pop("revision", None)) as revision:
         row = change_predicate(principal_of(request), which, changes=changes, revision=revision, now=timezone.now())
-    return Response(answer(row))
+    return tagged(answer(row))

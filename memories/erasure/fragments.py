@@ -14,7 +14,7 @@ from memories.access import NotFound, NotPermitted, Principal
 from memories.erasure.backup_copies import backups_of, lock_backups
 from memories.erasure.reinstatement import has_losers, losers_of, reinstate
 from memories.extraction import certain_claims
-from memories.ingest.updates import check_change, claims_of, fragment_for_change, refuse_taking_away
+from memories.ingest.updates import check_change, claims_of, fragment_for_change, refuse_stale, refuse_taking_away
 from memories.models import (
     Archive,
     Erasure,
@@ -69,11 +69,13 @@ def forget(
     *,
     purge_backups: bool = False,
     everywhere: bool = False,
+    revision: int | None = None,
     now: datetime.datetime,
 ) -> Forgotten:
     """Erase one memory, or what is left of one that was evicted, and every copy of its text.
 
-    A keyed fingerprint of each text stays behind, for its namespace or `everywhere`. Raise NotFound, NotPermitted.
+    A keyed fingerprint of each text stays behind, for its namespace or `everywhere`. Raise NotFound, NotPermitted, and
+    StaleRevision when `revision` is not the current one.
     The answer names backups to who covers all of the project; of these, admins may purge them.
     """
     with access.enter(principal, why="forget"):
@@ -82,8 +84,12 @@ def forget(
         home = _namespace_id_of(principal.project_id, fragment_id)
         held_in = backups_of(home, [fragment_id], purge=purge_backups) if home else []
         _lock(principal.project_id, fragment_id)
-        if not _evicted(principal, fragment_id):
-            refuse_taking_away(principal, fragment_for_change(principal, fragment_id))
+        if _evicted(principal, fragment_id):
+            refuse_stale(None, revision)
+        else:
+            row = fragment_for_change(principal, fragment_id)
+            refuse_stale(row, revision)
+            refuse_taking_away(principal, row)
         erased = erase(
             principal.project_id, [fragment_id], authority=rank_of(principal), everywhere=everywhere, now=now
         )

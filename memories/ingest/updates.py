@@ -55,6 +55,13 @@ def fragment_for_change(principal: Principal, fragment_id: uuid.UUID) -> Fragmen
     return row
 
 
+def refuse_stale(row: Fragment | None, revision: int | None) -> None:
+    """Raise StaleRevision when a fragment, None that is gone, is not at the revision that was read, where one was."""
+    current = row.revision if row else None
+    if revision is not None and revision != current:
+        raise StaleRevision("fragment", current=current)
+
+
 def check_change(principal: Principal, *, namespace: str, authority: int) -> None:
     """Raise NotFound outside the grant, NotPermitted above the ceiling."""
     if not principal.covers_reading(namespace):
@@ -107,8 +114,7 @@ def revise(
         if {"content", "claims", "extra"} & changes.keys():
             lock_claimed_keys(principal.project_id, fragment_id=fragment_id, drafts=changes.get("claims", ()))
         row = fragment_for_change(principal, fragment_id)
-        if revision is not None and revision != row.revision:
-            raise StaleRevision("fragment", current=row.revision)
+        refuse_stale(row, revision)
         fields = _fields(row, changes)
         new_text = "content" in changes and changes["content"] != row.content
         new_words = wording_of(fields.get("content", row.content), fields.get("extra", row.extra)) != row.wording

@@ -75,6 +75,45 @@ def test_a_stale_revision_changes_nothing(alice):
     assert alice.client.get(f"{URL}/{body['id']}").json()["importance"] == 0.9
 
 
+def test_what_was_read_is_named_by_its_etag(alice):
+    place = f"{URL}/{stored(alice)['id']}"
+    read = alice.client.get(place)
+    assert read.headers["ETag"] == '"1"'
+    changed = alice.client.patch(place, {"importance": 0.9}, format="json", headers={"If-Match": read.headers["ETag"]})
+    assert (changed.status_code, changed.headers["ETag"]) == (200, '"2"')
+    for stale in ('"1"', '"of something else"', '"0"', f'"{2**80}"', '""'):
+        for answer in (
+            alice.client.patch(place, {"importance": 0.1}, format="json", headers={"If-Match": stale}),
+            alice.client.delete(place, headers={"If-Match": stale}),
+        ):
+            assert (answer.status_code, answer.json()["code"]) == (412, "precondition_failed"), stale
+    assert (alice.client.get(place).json()["importance"], alice.client.get(place).headers["ETag"]) == (0.9, '"2"')
+    # Compressed on its way by a web server, and of whatever is there.
+    for number, read in enumerate(('W/"2"', "*"), 3):
+        answer = alice.client.patch(place, {"importance": 0.5}, format="json", headers={"If-Match": read})
+        assert (answer.status_code, answer.headers["ETag"]) == (200, f'"{number}"')
+    assert alice.client.delete(place, headers={"If-Match": '"4"'}).status_code == 204
+
+
+@pytest.mark.parametrize("header", ["", "2", '"1", "2"', '"1'])
+def test_what_is_no_etag_is_refused(alice, header):
+    place = f"{URL}/{stored(alice)['id']}"
+    for answer in (
+        alice.client.patch(place, {"importance": 0.1}, format="json", headers={"If-Match": header}),
+        alice.client.delete(place, headers={"If-Match": header}),
+    ):
+        assert answer.status_code == 400
+        assert [error["field"] for error in answer.json()["errors"]] == ["If-Match"]
+    assert alice.client.get(place).headers["ETag"] == '"1"'
+
+
+def test_body_and_etag_name_the_same_revision(alice):
+    place, etag = f"{URL}/{stored(alice)['id']}", {"If-Match": '"1"'}
+    answer = alice.client.patch(place, {"importance": 0.1, "revision": 2}, format="json", headers=etag)
+    assert (answer.status_code, answer.json()["errors"][0]["field"]) == (400, "revision")
+    assert alice.client.patch(place, {"importance": 0.1, "revision": 1}, format="json", headers=etag).status_code == 200
+
+
 def test_a_weaker_key_changes_and_forgets_nothing(alice, bob, reader, charlie):
     strong = stored(alice, provenance={"source": "user_explicit"})
     for agent, status in ((bob, 403), (reader, 403), (charlie, 404)):

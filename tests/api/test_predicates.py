@@ -166,7 +166,11 @@ def test_a_stale_revision_changes_nothing(alice, shoe, picture):
     before = picture()
     for place, body in ((f"/{shoe['id']}", {}), ("", SHOE)):
         assert problem_of(patch(alice, place, **body, newer_wins=False, revision=1)) == (409, "stale_revision", [])
+    stale = alice.client.patch(f"{URL}/{shoe['id']}", {"newer_wins": False}, format="json", headers={"If-Match": '"1"'})
+    assert problem_of(stale) == (412, "precondition_failed", [])
     assert picture() == before
+    etag = {"If-Match": alice.client.get(f"{URL}/{shoe['id']}").headers["ETag"]}
+    assert alice.client.patch(URL, {**SHOE, "newer_wins": False}, format="json", headers=etag).headers["ETag"] == '"3"'
 
 
 def test_foreign_and_missing_ones_can_not_be_changed(alice, charlie, shoe, picture):
