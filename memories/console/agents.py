@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_variables
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_safe
 
 from memories import access
 from memories.access import keys, members
@@ -19,6 +19,7 @@ from memories.console import flash
 from memories.console.auth import member
 from memories.console.errors import Refusal, run_action
 from memories.console.explorer_query import normalise_newlines
+from memories.console.form_addresses import takes_form
 from memories.console.pagination import page_of
 from memories.console.undo_strip import offer_undo
 from memories.models import ApiKey, Fragment, Membership, Project
@@ -88,7 +89,7 @@ def _page(request: Any, refusal: Refusal | None = None) -> HttpResponse:
     return render(request, "console/agents.html", context, status=409 if refusal else 200)
 
 
-@require_POST
+@takes_form
 @never_cache
 @member
 @sensitive_variables("made")
@@ -114,7 +115,7 @@ def issue(request: Any) -> HttpResponse:
     return _page(request, refusal) if made is None else _redirect(request, issued=made.text)
 
 
-@require_POST
+@takes_form
 @never_cache
 @member
 @sensitive_variables("added")
@@ -132,7 +133,7 @@ def add_member(request: Any) -> HttpResponse:
     return _redirect(request, added=asdict(added))
 
 
-@require_POST
+@takes_form
 @never_cache
 @member
 def role(request: Any, user_id: int) -> HttpResponse:
@@ -153,7 +154,7 @@ def role(request: Any, user_id: int) -> HttpResponse:
     return HttpResponseRedirect(here, status=303)
 
 
-@require_POST
+@takes_form
 @never_cache
 @member
 @sensitive_variables("made")

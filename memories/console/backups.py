@@ -11,13 +11,14 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_safe
 from django_htmx.http import HttpResponseClientRedirect, HttpResponseClientRefresh
 
 from memories import access, backups, jobs, operations, recall_checks
 from memories.access import NotFound, Principal
 from memories.console.auth import member
 from memories.console.errors import Refusal, run_action
+from memories.console.form_addresses import takes_form
 from memories.console.operations import id_of, rows_of
 from memories.console.pagination import page_of
 from memories.console.reports import ReportText, by_agent, report_of
@@ -101,7 +102,7 @@ def _page(request: Any, row: Backup, refusal: Refusal | None = None) -> HttpResp
     return render(request, "console/backup.html", context, status=409 if refusal else 200)
 
 
-@require_POST
+@takes_form
 @member
 def prove(request: Any, backup_id: uuid.UUID, kind: str) -> HttpResponse:
     """Verify or drills it."""
@@ -112,7 +113,7 @@ def prove(request: Any, backup_id: uuid.UUID, kind: str) -> HttpResponse:
     return _start_operation(request, kind, {"backup_id": str(row.id)}) or _page(request, row, request.refusal)
 
 
-@require_POST
+@takes_form
 @member
 def protect(request: Any, backup_id: uuid.UUID) -> HttpResponse:
     """Keep it from retention, or lets go of it."""
@@ -125,7 +126,7 @@ def protect(request: Any, backup_id: uuid.UUID) -> HttpResponse:
     return HttpResponseRedirect(there, status=303)
 
 
-@require_POST
+@takes_form
 @member
 def delete(request: Any, backup_id: uuid.UUID) -> HttpResponse:
     """Delete it with its file, once its date was typed."""
@@ -150,7 +151,7 @@ def download(request: Any, backup_id: uuid.UUID) -> Any:
     return FileResponse(file, as_attachment=True, filename=row.file, content_type="application/gzip")
 
 
-@require_POST
+@takes_form
 @csrf_exempt  # whose check reads the form, which may not fit on the disk; `_taken` checks it
 def upload(request: Any) -> HttpResponse:
     """Take a file in from elsewhere, and leads to its restore; one that is too big for the disk is told as that."""

@@ -8,12 +8,13 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods
 
 from memories import access, jobs
 from memories.access import NotFound, Principal
 from memories.console.auth import member
 from memories.console.errors import Refusal, run_action
+from memories.console.form_addresses import takes_form
 from memories.console.operations import CONSOLIDATE, place_of, redirect_or_error, rows_of
 from memories.console.pagination import page_of
 from memories.console.plan_steps import noted, page_number
@@ -54,7 +55,7 @@ def _page(request: Any, refusal: Refusal | None = None) -> HttpResponse:
     return render(request, "console/consolidation.html", context, status=409 if refusal else 200)
 
 
-@require_POST
+@takes_form
 @member
 def apply(request: Any, operation_id: uuid.UUID) -> HttpResponse:
     """Apply the plan of an earlier look; of one that was too much to go unasked, confirmed."""
@@ -77,7 +78,7 @@ def apply(request: Any, operation_id: uuid.UUID) -> HttpResponse:
     return redirect_or_error(request, made.id if made else None, refusal, shows=operation_id, name="run")
 
 
-@require_POST
+@takes_form
 @member
 def save_ticks(request: Any, operation_id: uuid.UUID) -> HttpResponse:
     """Keep the ticks of the page that was shown, and leads to another page of the plan's steps."""

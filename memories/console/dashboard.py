@@ -7,11 +7,12 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_safe
 
 from memories import demo
 from memories.console.auth import member
 from memories.console.checklist import HIDDEN, steps
+from memories.console.form_addresses import takes_form
 from memories.console.overview import overview
 from memories.console.undo_strip import offer_undo
 from memories.models.enums import Verb
@@ -33,7 +34,7 @@ def dashboard(request: Any) -> HttpResponse:
     return render(request, "console/dashboard.html", context)
 
 
-@require_POST
+@takes_form
 @member
 def hide(request: Any) -> HttpResponse:
     """Put the checklist away for this person, or show it again."""

@@ -7,7 +7,6 @@ from typing import Any
 from django.http import Http404, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.http import require_POST
 
 from conflicts.votes import vote
 from memories import access, ingest
@@ -17,6 +16,7 @@ from memories.console.edits import Edit, edit_of, former_of
 from memories.console.errors import Refusal, run_action
 from memories.console.explorer import explorer_page
 from memories.console.explorer_query import ExplorerQuery
+from memories.console.form_addresses import takes_form
 from memories.console.undo_strip import held_in, offer_undo, show_done, withdraw
 from memories.erasure import forget
 from memories.models import Fragment
@@ -36,7 +36,7 @@ INVERSE = {
 VOTES = {"reinforce": "Reinforced", "dispute": "Disputed", "corroborate": "Corroborated"}
 
 
-@require_POST
+@takes_form
 @member
 def act(request: Any, fragment_id: uuid.UUID) -> HttpResponse:
     """Does what the button says, and shows the memory as it is now."""

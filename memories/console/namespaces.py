@@ -10,13 +10,14 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_safe
 from django_htmx.http import HttpResponseClientRefresh
 
 from memories import access, jobs, operations
 from memories.access import NotFound, Principal, users
 from memories.console.auth import member
 from memories.console.errors import Refusal, run_action
+from memories.console.form_addresses import takes_form
 from memories.console.merge_preview import MergeList, report_lists
 from memories.console.operations import id_of, place_of, rows_of
 from memories.console.recall_losses import lost_checks
@@ -109,7 +110,7 @@ def _redirect(made: Operation | None) -> HttpResponse | None:
     return HttpResponseRedirect(reverse("console:operation", args=[made.id]), status=303) if made else None
 
 
-@require_POST
+@takes_form
 @member
 def fork(request: Any) -> HttpResponse:
     """Copy a namespace into a new one."""
@@ -127,7 +128,7 @@ def fork(request: Any) -> HttpResponse:
     return HttpResponseRedirect(there, status=303)
 
 
-@require_POST
+@takes_form
 @member
 def delete(request: Any) -> HttpResponse:
     """Delete a namespace with all that it holds, once its name was typed."""
@@ -139,7 +140,7 @@ def delete(request: Any) -> HttpResponse:
     return _redirect(made) or _page(request, request.refusal)
 
 
-@require_POST
+@takes_form
 @member
 def delete_project(request: Any) -> HttpResponse:
     """Delete the project with all that it holds, once its name was typed; not when it holds more or less than shown."""

@@ -13,13 +13,14 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_safe
 from django_htmx.http import HttpResponseClientRefresh
 
 from memories import access, jobs, operations, upkeep
 from memories.access import NotFound, Principal
 from memories.console.auth import member
 from memories.console.errors import Refusal, run_action
+from memories.console.form_addresses import takes_form
 from memories.console.job_form import SAID, JobForm, form_of, read_options, run_address, start_job
 from memories.console.merge_preview import MergeList, report_lists
 from memories.console.pagination import page_of
@@ -282,7 +283,7 @@ def _offers(principal: Principal, row: Operation, *, is_used: bool) -> frozenset
     return frozenset(name for name, offer in offered.items() if offer)
 
 
-@require_POST
+@takes_form
 @member
 def cancel(request: Any, operation_id: uuid.UUID) -> HttpResponse:
     """Ask it to end between two batches; a queued one ends at once."""
@@ -291,7 +292,7 @@ def cancel(request: Any, operation_id: uuid.UUID) -> HttpResponse:
     return redirect_or_error(request, operation_id, refusal, shows=operation_id)
 
 
-@require_POST
+@takes_form
 @member
 def undo(request: Any, operation_id: uuid.UUID) -> HttpResponse:
     """Take back what it did; the page of the undo shows how far it is."""

@@ -9,7 +9,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_safe
 
 from conflicts.resolution import reinstate_replaced
 from memories import access
@@ -19,6 +19,7 @@ from memories.console.belief_timeline import places
 from memories.console.charts import Chart, bars
 from memories.console.errors import Refusal, run_action
 from memories.console.explorer_query import place_asked
+from memories.console.form_addresses import takes_form
 from memories.console.snippets import get_curl, server_url
 from memories.console.undo_strip import offer_undo, show_done
 from memories.models import Fragment
@@ -59,7 +60,7 @@ def health(request: Any) -> HttpResponse:
     return _page(request)
 
 
-@require_POST
+@takes_form
 @member
 def reinstate(request: Any, fragment_id: uuid.UUID) -> HttpResponse:
     """Let a memory stand again that another one replaced; the strip takes that decision back."""

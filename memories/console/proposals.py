@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.cache import patch_vary_headers
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_safe
 
 from conflicts.resolution import AlreadyResolved
 from memories import access, governance
@@ -20,6 +20,7 @@ from memories.access import NotFound, Principal
 from memories.console.auth import member
 from memories.console.decisions import already_decided
 from memories.console.errors import Refusal, run_action
+from memories.console.form_addresses import takes_form
 from memories.console.proposal_list import Card, ProposalFilters, load_list
 from memories.console.review_items import names_of
 from memories.console.snippets import KEY, action_curl, server_url
@@ -78,7 +79,7 @@ def _curls(base: str, card: Card) -> list[tuple[str, str]]:
     return [(f"{word.capitalize()} the first", action_curl(base, f"{path}/{word}")) for word in ("accept", "dismiss")]
 
 
-@require_POST
+@takes_form
 @member
 def decide(request: Any) -> HttpResponse:
     """Decide on one, as it was seen, and leads to what is next."""
@@ -146,7 +147,7 @@ def _redirect(request: Any, refusal: Refusal | None, *, place: str = "") -> Http
     return HttpResponseRedirect(reverse("console:proposals") + query + place, status=303)
 
 
-@require_POST
+@takes_form
 @member
 def take_back(request: Any) -> HttpResponse:
     """Take back the last decision."""
@@ -155,7 +156,7 @@ def take_back(request: Any) -> HttpResponse:
     return _undone(request, uuid.UUID(strip["id"])) if strip else _redirect(request, None)
 
 
-@require_POST
+@takes_form
 @member
 def reopen(request: Any, proposal_id: uuid.UUID) -> HttpResponse:
     """Take back the decision on one of the list."""
@@ -171,7 +172,7 @@ def _undone(request: Any, proposal_id: uuid.UUID) -> HttpResponse:
     return _redirect(request, refusal, place=f"#proposal-{proposal_id}")
 
 
-@require_POST
+@takes_form
 @member
 def hide(request: Any) -> HttpResponse:
     """Take the undo strip away; the decision can still be undone in the list."""

@@ -10,7 +10,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_safe
 from django_htmx.http import HttpResponseClientRefresh
 
 from memories import access, jobs, operations, recall_checks
@@ -18,6 +18,7 @@ from memories.access import Principal
 from memories.console.auth import member
 from memories.console.charts import Chart, stacks
 from memories.console.errors import Refusal, run_action
+from memories.console.form_addresses import takes_form
 from memories.console.namespaces import names
 from memories.console.operations import rows_of
 from memories.console.undo_strip import show_done
@@ -142,7 +143,7 @@ def _chart(runs: Sequence[ShownRun]) -> Chart:
     return Chart(drawn.bars, drawn.width, drawn.says, drawn.most, *ends)
 
 
-@require_POST
+@takes_form
 @member
 def run(request: Any) -> HttpResponse:
     """Start a run of all checks; none beside one that lasts."""
@@ -155,7 +156,7 @@ def run(request: Any) -> HttpResponse:
     return HttpResponseRedirect(reverse("console:recall"), status=303)
 
 
-@require_POST
+@takes_form
 @member
 def keep(request: Any) -> HttpResponse:
     """Keep a check as the form has it."""
@@ -201,7 +202,7 @@ def _kept(request: Any, drafts: Sequence[CheckDraft]) -> HttpResponse:
     return HttpResponseRedirect(there, status=303)
 
 
-@require_POST
+@takes_form
 @member
 def load(request: Any) -> HttpResponse:
     """Keep all checks of a YAML file, or none."""
@@ -232,7 +233,7 @@ def export(request: Any) -> HttpResponse:
     )
 
 
-@require_POST
+@takes_form
 @member
 def delete(request: Any, check_id: uuid.UUID) -> HttpResponse:
     """Delete a check."""

@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.cache import patch_vary_headers
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_safe
 from django_htmx.http import push_url
 
 from conflicts.resolution import waiting
@@ -22,6 +22,7 @@ from memories import access
 from memories.access import NotFound, Principal
 from memories.console import decisions, recent_decisions, review_items
 from memories.console.auth import member
+from memories.console.form_addresses import takes_form
 from memories.console.plan_steps import page_number
 from memories.console.snippets import KEY, action_curl, server_url
 from memories.models.enums import Verb
@@ -133,7 +134,7 @@ def _settled_today(request: Any, *, now: datetime.datetime) -> int:
     return int(unforked(waiting(request.principal, status="resolved").filter(decided)).count())
 
 
-@require_POST
+@takes_form
 @member
 def decide(request: Any) -> HttpResponse:
     """Decide what the form names, each on the revision that was seen, and leads to what is next."""
@@ -213,7 +214,7 @@ def _skipped(request: Any) -> list[uuid.UUID]:
     return [uuid.UUID(text) for text in request.session.get(SKIPPED, [])]
 
 
-@require_POST
+@takes_form
 @member
 def take_back(request: Any) -> HttpResponse:
     """Take back the last decision, or all of the last lot; each that can't be says why. A skip counts as one."""
@@ -231,7 +232,7 @@ def take_back(request: Any) -> HttpResponse:
     return HttpResponseRedirect(reverse("console:conflict", args=[ids[0]]) + _query(request), status=303)
 
 
-@require_POST
+@takes_form
 @member
 def dismiss(request: Any) -> HttpResponse:
     """Take the undo strip away; what it names can still be undone on the conflict's own page."""
@@ -239,7 +240,7 @@ def dismiss(request: Any) -> HttpResponse:
     return HttpResponseRedirect(reverse("console:review") + _query(request), status=303)
 
 
-@require_POST
+@takes_form
 @member
 def reopen(request: Any, conflict_id: uuid.UUID) -> HttpResponse:
     """Take back the decision on one conflict, from its own page or from the list of what was settled."""

@@ -6,12 +6,12 @@ from typing import Any
 
 from django.http import Http404, HttpResponse, HttpResponseRedirect, QueryDict
 from django.urls import reverse
-from django.views.decorators.http import require_POST
 
 from memories import access
 from memories.access import NotFound, Principal
 from memories.console.auth import member
 from memories.console.explorer_query import ExplorerQuery
+from memories.console.form_addresses import takes_form
 from memories.console.undo_strip import offer_undo
 from memories.models import SavedView
 from memories.models.enums import Verb
@@ -44,7 +44,7 @@ def _url(query: str, project: str) -> str:
     return f"{reverse('console:memories')}{f'?{there.urlencode()}' if there else ''}"
 
 
-@require_POST
+@takes_form
 @member
 def save(request: Any) -> HttpResponse:
     """Names the state that the form carries, and leads there."""
@@ -68,7 +68,7 @@ def save(request: Any) -> HttpResponse:
     return HttpResponseRedirect(query.newest, status=303)
 
 
-@require_POST
+@takes_form
 @member
 def delete(request: Any, view_id: uuid.UUID) -> HttpResponse:
     """Let go of one of the person's own."""

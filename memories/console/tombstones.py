@@ -9,12 +9,13 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_safe
 
 from memories import access, erasure, upkeep
 from memories.access import NotFound, Principal
 from memories.console.auth import member
 from memories.console.errors import Refusal, run_action
+from memories.console.form_addresses import takes_form
 from memories.console.pagination import page_of
 from memories.console.snippets import action_curl, get_curl, server_url
 from memories.console.undo_strip import offer_undo
@@ -61,7 +62,7 @@ def _page(request: Any, refusal: Refusal | None = None, back: Fragment | None = 
     return render(request, "console/tombstones.html", context, status=409 if refusal or back else 200)
 
 
-@require_POST
+@takes_form
 @member
 def restore(request: Any, tombstone_id: uuid.UUID) -> HttpResponse:
     """Bring the memory back, and leads to it; of one that is back already it says so."""
@@ -92,7 +93,7 @@ def _find_returned(principal: Principal, tombstone_id: uuid.UUID) -> Fragment | 
     return row if row and principal.covers_reading(row.namespace.name) else None
 
 
-@require_POST
+@takes_form
 @member
 def purge(request: Any, tombstone_id: uuid.UUID) -> HttpResponse:
     """Erase what is left of it, the archive's copy too, once "purge" was typed."""

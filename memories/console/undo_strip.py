@@ -5,9 +5,9 @@ from typing import Any
 
 from django.http import HttpResponse, HttpResponseRedirect
 from django.urls import reverse
-from django.views.decorators.http import require_POST
 
 from memories.console.auth import member
+from memories.console.form_addresses import takes_form
 
 STRIP, TAKEN_BACK = "undo", "taken_back"
 
@@ -43,7 +43,7 @@ def withdraw(request: Any) -> None:
     request.session.pop(STRIP, None)
 
 
-@require_POST
+@takes_form
 @member
 def hide(request: Any) -> HttpResponse:
     """Take the strip away for this person; what it names stays done."""

@@ -28,6 +28,7 @@ from memories.console import (
 )
 from memories.console.connect import connect
 from memories.console.explorer import explorer
+from memories.console.form_addresses import takes_form
 from memories.console.installation import installation
 from memories.console.project_health import health, reinstate
 
@@ -46,7 +47,7 @@ urlpatterns = [
     path("login/reset/sent/", password_resets.ResetSent.as_view(), name="reset-sent"),
     path("login/reset/done/", password_resets.ResetDone.as_view(), name="reset-done"),
     path("login/reset/<str:uidb64>/<str:token>/", password_resets.ResetConfirm.as_view(), name="reset-confirm"),
-    path("logout/", LogoutView.as_view(), name="logout"),
+    path("logout/", takes_form(LogoutView.as_view()), name="logout"),
     path("memories/", explorer, name="memories"),
     path("memories/views/", saved_views.save, name="save-view"),
     path("memories/views/<uuid:view_id>/delete/", saved_views.delete, name="delete-view"),

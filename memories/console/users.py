@@ -9,13 +9,14 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_safe
 
 from memories import erasure
 from memories.access import NotFound, users
 from memories.console.auth import member
 from memories.console.errors import Refusal, run_action
 from memories.console.explorer_query import ALL, ExplorerQuery, place_asked
+from memories.console.form_addresses import takes_form
 from memories.console.namespaces import names
 from memories.console.pagination import PAGE
 from memories.console.snippets import KEY, get_curl, server_url
@@ -159,7 +160,7 @@ def export(request: Any, address: str) -> HttpResponse:
     return response
 
 
-@require_POST
+@takes_form
 @member
 def erase(request: Any, address: str) -> HttpResponse:
     """Erase all that is kept of a user, once the number of it was typed."""

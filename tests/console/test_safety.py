@@ -183,6 +183,30 @@ def unsafe_paths():
 
 
 @pytest.mark.parametrize("path", sorted(set(unsafe_paths())))
+def test_every_address_can_be_opened(project, path):
+    """Such as after a refused form, whose page stands at the address that takes it."""
+    adam = logged_in(a_person("adam", project, role="admin"))
+    asked = adam.get(path, {"project": project.name}, follow=True)
+    assert asked.status_code in (200, 403, 404), "403: the operator's; 404: nothing has the sample's id"
+    above = [url for url, _ in asked.redirect_chain]
+    assert all(path.startswith(url.partition("?")[0]) for url in above if not url.startswith("/login/"))
+
+
+def test_a_form_address_leads_to_the_page_above(vera):
+    for path, above in {
+        f"/review/{ID}/undo/": f"/review/{ID}/",
+        "/agents/keys/some-key/revoke/": "/agents/keys/",
+        "/agents/keys/": "/agents/",
+        "/undo/hide/": "/",
+        "/logout/": "/",
+    }.items():
+        assert vera.get(path).headers["Location"] == above
+        assert vera.get(path, {"project": "acme"}).headers["Location"] == f"{above}?project=acme"
+        assert vera.head(path).status_code == 302
+        assert vera.put(path).status_code in (403, 405)
+
+
+@pytest.mark.parametrize("path", sorted(set(unsafe_paths())))
 def test_no_form_without_its_token(project, store, count, path):
     """Refused for lack of a token, or because nothing is ever posted there; and nothing has changed."""
     store("acme:main", "The heron nests behind the mill.")
