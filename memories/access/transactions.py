@@ -69,7 +69,8 @@ def enter(principal: "Principal", *, why: str, keeps_plans: bool = False) -> Ite
     Raise OperationalError when Postgres stays away through all tries, about ten seconds, and GoneMeanwhile: nothing was
     written then.
     """
-    outer = _entered.get()
+    # Work in another thread may come with a copy of what stands in the context, and has a connection of its own.
+    outer = _entered.get() if connection.in_atomic_block else None
     if outer is not None:
         if outer.project_id != principal.project_id:
             raise RuntimeError("a transaction never crosses projects")

@@ -1,7 +1,9 @@
 """Isolation by the database: whatever the code asks, only the entered project's rows exist."""
 
 import hashlib
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from contextvars import copy_context
 
 import pytest
 from django.conf import settings
@@ -82,6 +84,25 @@ def test_keyword_search_of_another_namespace_finds_nothing(store, principal, oth
 def test_a_transaction_never_crosses_projects(principal, other):
     with pytest.raises(RuntimeError), access.enter(principal, why="test"), access.enter(other, why="test"):
         pass
+
+
+def test_a_thread_has_a_transaction_of_its_own(service, neighbour):
+    """Although its context says that one is open: that of another thread's connection."""
+
+    def seen(who):
+        try:
+            with access.enter(who, why="test"):
+                return Namespace.objects.count()
+        finally:
+            connection.close()
+
+    with access.enter(service, why="test"):
+        Namespace.objects.ensure(project_id=service.project_id, name=f"{service.project}:main")
+    known = seen(service)
+    with access.enter(service, why="test"), ThreadPoolExecutor(1) as threads:
+        for who, number in ((service, known), (access.system_principal(neighbour), 0)):
+            assert threads.submit(copy_context().run, seen, who).result() == number
+        assert Namespace.objects.count() == known > 0
 
 
 def test_the_setting_ends_with_the_transaction(principal):
