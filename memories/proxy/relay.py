@@ -18,10 +18,9 @@ from typing import Self
 
 import httpx2
 import structlog
-from django.db import connection
+from django.db import InterfaceError, OperationalError, connection
 from django.utils import timezone
 
-from memories import access
 from memories.proxy import metrics
 
 MOST = 4 * 1024 * 1024  # bytes of an answer that are kept for reading
@@ -100,7 +99,8 @@ class Relay:
                 write = write or listener(received, ended_at)
                 return write()
             except Exception as error:
-                away = access.is_cut_off(error)
+                # Away, full, locked for too long or stopped: what was said is none of these's fault.
+                away = isinstance(error, OperationalError | InterfaceError)
                 if not away or self.loop.is_closed() or time.monotonic() > keep_until:
                     metrics.UNCAPTURED.labels("database_away" if away else "failed").inc()
                     log.exception("chat_not_captured", error=type(error).__name__)

@@ -185,6 +185,23 @@ def test_a_chat_whose_recall_takes_too_long_is_captured(send, upstream, captured
     assert len(captured(2)) == 2
 
 
+def test_a_chat_whose_capture_is_stopped_is_captured_later(send, upstream, captured, monkeypatch):
+    assert send(chat()).status_code == 200
+    captured(1)
+    monkeypatch.setattr(relay, "PATIENCE", 0.3)
+    with stalled("memories_exchange"), connections["default"].cursor() as cursor:
+        assert send(chat("The heron has seven eggs.")).status_code == 200
+        stopped, until = [], time.monotonic() + 20
+        while not stopped and time.monotonic() < until:
+            cursor.execute(
+                """SELECT pg_cancel_backend(pid) FROM pg_locks
+                WHERE relation = 'memories_exchange'::regclass AND NOT granted"""
+            )
+            stopped = cursor.fetchall()
+        assert stopped == [(True,)]
+    assert len(captured(2)) == 2
+
+
 def test_a_key_is_known_for_a_while_and_forgotten_at_once_when_it_is_revoked(monkeypatch, now):
     at = [0.0]
     monkeypatch.setattr(callers, "_acquaintances", TTLCache(callers.MOST, callers.GRACE, timer=lambda: at[0]))
