@@ -120,7 +120,10 @@ def _write_all() -> None:
         _tallies.clear()
     try:
         for project in Project.objects.filter(id__in=taken):
-            access.retry_on_contention(partial(_write, project, taken[project.id]))
+            try:
+                access.retry_on_contention(partial(_write, project, taken[project.id]))
+            except access.GoneMeanwhile:
+                _note(project.id, taken[project.id])  # what is left of it is written the next time
             del taken[project.id]
     except DatabaseError:
         with _lock:

@@ -2,14 +2,15 @@
 
 import datetime
 import threading
+import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor, wait
 
 import pytest
-from django.db import DatabaseError
+from django.db import DatabaseError, connections, transaction
 
 from memories import access, usage_counters
-from memories.models import Access
+from memories.models import Access, SearchDay
 
 
 @pytest.fixture(autouse=True)
@@ -58,6 +59,25 @@ def test_what_could_not_be_written_waits(principal, store, now, monkeypatch):
     usage_counters.count_reads(principal.project_id, [row.id], at=now)
     usage_counters.flush()
     assert counts(principal) == {row.id: (2, now)}
+
+
+def test_a_project_that_is_deleted_meanwhile_stops_no_other(committed, neighbour, now):
+    for project in (committed, neighbour):
+        usage_counters.count_search(project.id, took=5.0, found=True, at=now)
+    with ThreadPoolExecutor(1) as threads:
+        with transaction.atomic(using="owner"), connections["owner"].cursor() as cursor:
+            cursor.execute("DELETE FROM memories_project WHERE id = %s", [committed.id])
+            written = threads.submit(usage_counters.finish)
+            until, waits = time.monotonic() + 20, False
+            while not waits and not written.done() and time.monotonic() < until:
+                cursor.execute("SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted)")
+                waits = cursor.fetchone()[0]
+            assert waits
+        written.result(20)
+    usage_counters.flush()
+    assert not usage_counters._tallies
+    with access.enter(access.system_principal(neighbour), why="test"):
+        assert SearchDay.objects.count() == 1
 
 
 def test_who_writes_last_waits_for_who_writes_still(committed, now, monkeypatch):

@@ -23,6 +23,7 @@ from memories.access.scopes import (
     writable,
 )
 from memories.access.transactions import (
+    GoneMeanwhile,
     attribute_to,
     attributed_transaction,
     connect,
@@ -33,6 +34,7 @@ from memories.access.transactions import (
 
 __all__ = [
     "ONE_OR_ALL",
+    "GoneMeanwhile",
     "NotFound",
     "NotPermitted",
     "Principal",

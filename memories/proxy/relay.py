@@ -99,7 +99,7 @@ class Relay:
                 write = write or listener(received, ended_at)
                 return write()
             except Exception as error:
-                # Away, full, locked for too long or stopped: what was said is none of these's fault.
+                # Away, full, locked for too long, stopped: that passes.
                 away = isinstance(error, OperationalError | InterfaceError)
                 if not away or self.loop.is_closed() or time.monotonic() > keep_until:
                     metrics.UNCAPTURED.labels("database_away" if away else "failed").inc()
