@@ -1,9 +1,10 @@
 """Relay of an answer, piece by piece as it comes, and keeping what was said until it is written down.
 
-Note [the end of an answer]: it may end in five ways. The upstream ends it, or breaks it off: seen while waiting for the
-next piece. The caller leaves: the wait is cancelled, or, while a piece is being sent, only `close` tells. The server
-stops: the wait is cancelled, or `finish_all` finds the answer still open. In each the connection to the upstream is
-given back and what was heard goes to a thread that no cancellation reaches; a stopping server waits for those threads.
+Note [the end of an answer]: it may end in six ways. The upstream ends it, or breaks it off: seen while waiting for the
+next piece. The caller leaves: the wait is cancelled, or, while a piece is being sent, only `close` tells; or, before
+anything of it is read, nobody does, and it ends by itself. The server stops: the wait is cancelled, or `finish_all`
+finds the answer still open. In each the connection to the upstream is given back and what was heard goes to a thread
+that no cancellation reaches; a stopping server waits for those threads.
 """
 
 import asyncio
@@ -25,6 +26,7 @@ from memories.proxy import metrics
 
 MOST = 4 * 1024 * 1024  # bytes of an answer that are kept for reading
 WRITERS = ThreadPoolExecutor(4, thread_name_prefix="captures")
+UNREAD = 30.0  # seconds within which the caller's server begins to read an answer
 PATIENCE = 3.0  # seconds that the end of an answer waits for it to be written down
 OUTAGE = 600.0  # seconds for which what was said is kept while the database is away
 PAUSE = 1.0  # seconds between two attempts
@@ -45,6 +47,8 @@ class Relay:
         self._heard = bytearray()
         self.loop = asyncio.get_running_loop()
         self._ended = False
+        # What Django lets fall between the view and the first piece it neither reads nor closes.
+        self._unread = self.loop.call_later(UNREAD, self.close)
         _open.add(self)
 
     def __aiter__(self) -> Self:
@@ -52,6 +56,7 @@ class Relay:
 
     async def __anext__(self) -> bytes:
         """Return the next piece, unchanged. Raise CancelledError when the upstream breaks off, so that we do too."""
+        self._unread.cancel()
         try:
             piece = await anext(self._pieces)
         except StopAsyncIteration:
@@ -77,6 +82,7 @@ class Relay:
         if self._ended:
             return None
         self._ended = True
+        self._unread.cancel()
         _open.discard(self)
         written = None
         if self._listener:
@@ -112,10 +118,11 @@ class Relay:
 
 async def finish_all() -> None:
     """End what is still open and wait until everything is written down: the server stops."""
-    here = asyncio.get_running_loop()
-    for relay in [relay for relay in _open if relay.loop is here]:
-        await relay.end()
-    if waiting := list(_writing):
-        left = (await asyncio.to_thread(wait_for_all, waiting, SETTLE)).not_done
+    here, until = asyncio.get_running_loop(), time.monotonic() + SETTLE
+    while (still_open := [relay for relay in _open if relay.loop is here]) or _writing:
+        for relay in still_open:
+            await relay.end()
+        left = (await asyncio.to_thread(wait_for_all, list(_writing), until - time.monotonic())).not_done
         if left:
             log.error("captures_lost", count=len(left))
+            return

@@ -1,10 +1,12 @@
 """What goes wrong: nothing of the memory's trouble stops a chat, and the upstream's trouble passes as it is."""
 
+import asyncio
 import http.client
 import json
 import threading
 import time
 from contextlib import contextmanager
+from functools import partial
 
 import httpx2
 import openai
@@ -14,6 +16,7 @@ from django.db import InterfaceError, OperationalError, connections, transaction
 
 from memories.ingest.captures import capture as ingest_capture
 from memories.proxy import callers, capture, metrics, recall, relay
+from memories.proxy.relay import Relay
 from memories.proxy.threads import WORKERS
 from tests.proxy.conftest import NAMESPACE, chat
 
@@ -286,6 +289,76 @@ def test_a_caller_that_leaves_before_the_answer_ends_the_upstreams_work(web, key
     caller.close()
     assert upstream.left.wait(60)
     assert captured(0) == []
+
+
+class Lingering:
+    """A middleware that has the answer and keeps it until it is told to go on."""
+
+    holds, goes_on = threading.Event(), threading.Event()
+
+    def __init__(self, get_response):
+        self.get_response = get_response
+
+    def __call__(self, request):
+        response = self.get_response(request)
+        self.holds.set()
+        self.goes_on.wait(60)
+        return response
+
+
+@pytest.fixture
+def lingering(settings):
+    """Such a middleware, in the web server that comes after it."""
+    settings.MIDDLEWARE = [f"{__name__}.{Lingering.__name__}", *settings.MIDDLEWARE]
+    for event in (Lingering.holds, Lingering.goes_on):
+        event.clear()
+    yield Lingering
+    Lingering.goes_on.set()
+
+
+def test_a_caller_that_leaves_before_the_first_piece_is_captured(
+    lingering, web, key, main, upstream, captured, monkeypatch
+):
+    monkeypatch.setattr(relay, "UNREAD", 1)
+    caller = http.client.HTTPConnection(web.removeprefix("http://"))
+    headers = {"Authorization": f"Bearer {key}", NAMESPACE: main, "Content-Type": "application/json"}
+    caller.request("POST", "/v1/chat/completions", json.dumps(chat(model="endless", stream=True)), headers)
+    assert lingering.holds.wait(60)
+    caller.close()
+    assert upstream.left.wait(60), "its connection is given back"
+    assert [turn["role"] for turn in captured()[0].turns] == ["user"]
+    assert not relay._open
+
+
+def test_an_answer_that_is_read_takes_its_time(send, upstream, captured, monkeypatch):
+    monkeypatch.setattr(relay, "UNREAD", 0.2)
+    upstream.pause = 0.1
+    assert send(chat(model="slow", stream=True)).text.endswith("data: [DONE]\n\n")
+    assert captured()[0].turns[1]["partial"] is False
+
+
+def test_what_is_answered_while_the_server_stops_is_written_down():
+    written = []
+
+    async def stopping():
+        loop = asyncio.get_running_loop()
+
+        def opened(listener):
+            Relay(httpx2.Response(200, content=b"heron"), listener)
+
+        def first(_heard, _ended_at):
+            loop.call_soon_threadsafe(opened, second)
+            time.sleep(0.3)
+            return partial(written.append, "first")
+
+        def second(_heard, _ended_at):
+            return partial(written.append, "second")
+
+        opened(first)
+        await relay.finish_all()
+
+    asyncio.run(stopping())
+    assert written == ["first", "second"]
 
 
 def test_more_than_is_kept_still_passes(client, upstream, captured, monkeypatch):
