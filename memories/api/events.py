@@ -30,6 +30,8 @@ from memories.rest.fields import AboutUserQuery, Text, validated
 from memories.rest.inputs import namespace_form
 
 EVERY, HEARTBEAT, LONGEST = 1.0, 15.0, 300.0  # seconds: between two looks, of silence, of a stream
+# A stream of which nothing was heard for so long has ended, or never began: its caller left before.
+LEASE = datetime.timedelta(minutes=1)
 PAGE = 200
 NOW = "now"
 RETRY = 2000  # milliseconds until a listener comes back
@@ -143,12 +145,10 @@ def _listened(request: Request, query: Mapping[str, str], *, since: str | None) 
     last = request.headers.get("Last-Event-ID")
     begin = _bookmark(principal, "Last-Event-ID", last) if last else _bookmark(principal, "since", since or NOW)
     news = look(begin)
-    until = timezone.now() + datetime.timedelta(seconds=LONGEST + HEARTBEAT)
-    seat = rate_limits.acquire_seat(
-        rate_limits.STREAM, str(principal.key_id), most=settings.EVENT_STREAMS_PER_KEY, until=until
-    )
+    most: int = settings.EVENT_STREAMS_PER_KEY
+    seat = rate_limits.acquire_seat(rate_limits.STREAM, str(principal.key_id), most=most, until=timezone.now() + LEASE)
     if seat is None:
-        raise Throttled(wait=RETRY / 1000, detail=f"{settings.EVENT_STREAMS_PER_KEY} streams of this key are open.")
+        raise Throttled(wait=RETRY / 1000, detail=f"{most} streams of this key are open.")
     content = _seated(seat, _event_stream(begin, news, look))
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     return StreamingHttpResponse(content, content_type=EventStream.media_type, headers=headers)
@@ -156,16 +156,20 @@ def _listened(request: Request, query: Mapping[str, str], *, since: str | None) 
 
 async def _seated(seat: uuid.UUID, stream: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     """Return the stream; others may listen once it has ended, however it did."""
+    told = time.monotonic()
     try:
         async for piece in stream:
             yield piece
+            if time.monotonic() - told >= HEARTBEAT:
+                await sync_to_async(_tell)(rate_limits.renew_seat, seat, until=timezone.now() + LEASE)
+                told = time.monotonic()
     finally:
-        await asyncio.shield(sync_to_async(_release)(seat))
+        await asyncio.shield(sync_to_async(_tell)(rate_limits.release_seat, seat))
 
 
-def _release(seat: uuid.UUID) -> None:
+def _tell(what: Callable[..., None], seat: uuid.UUID, **more: Any) -> None:
     with suppress(DatabaseError):  # the seat ends by itself, in time
-        rate_limits.release_seat(seat)
+        what(seat, **more)
     connection.close_if_unusable_or_obsolete()
 
 

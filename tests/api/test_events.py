@@ -18,7 +18,7 @@ from conflicts.models import PendingConflict
 from memories import access, erasure, ingest, jobs, upkeep
 from memories.access import keys
 from memories.api import events as door
-from memories.models import Fragment, Namespace
+from memories.models import Fragment, Namespace, Seat
 from memories.models.enums import EvictionReason
 from memories.upkeep.consolidation import plan_execution
 from memories.upkeep.lifecycle.removal import Cause, remove_fragments
@@ -423,6 +423,43 @@ def test_a_key_has_so_many_streams_open_at_a_time(listen, committed, agent, agen
     while (again := listen()).answer.status != 200 and time.monotonic() < deadline:
         time.sleep(0.2)
     assert again.frame()["retry"]
+
+
+def test_who_leaves_before_the_stream_began_keeps_no_seat(served, listen, agent, monkeypatch, settings):
+    settings.EVENT_STREAMS_PER_KEY = 1
+    monkeypatch.setattr(door, "LEASE", datetime.timedelta(seconds=2))
+    looks, goes_on = threading.Event(), threading.Event()
+    news = door.list_events
+
+    def slow(*who, **asked):
+        looks.set()
+        goes_on.wait(TIMEOUT)
+        return news(*who, **asked)
+
+    monkeypatch.setattr(door, "list_events", slow)
+    left = http.client.HTTPConnection("127.0.0.1", served)
+    left.request("GET", URL, headers={"Authorization": f"Bearer {agent.key}", "Accept": "text/event-stream"})
+    assert looks.wait(TIMEOUT)
+    left.close()
+    time.sleep(0.5)  # until the server has seen it
+    goes_on.set()
+    deadline = time.monotonic() + TIMEOUT
+    while not Seat.objects.exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    while (again := listen()).answer.status != 200 and time.monotonic() < deadline:
+        time.sleep(0.2)
+    assert again.frame()["retry"]
+
+
+def test_a_stream_keeps_its_seat(listen, monkeypatch, settings):
+    settings.EVENT_STREAMS_PER_KEY = 1
+    monkeypatch.setattr(door, "LEASE", datetime.timedelta(seconds=1))
+    monkeypatch.setattr(door, "HEARTBEAT", 0.2)
+    monkeypatch.setattr(door, "EVERY", 0.1)
+    stream = listen()
+    assert stream.frame()["retry"]
+    time.sleep(2)
+    assert listen().answer.status == 429
 
 
 def test_a_stream_ends_with_its_key(listen, committed, agent, deeds, monkeypatch):
