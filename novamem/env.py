@@ -184,6 +184,8 @@ class Settings(BaseSettings):
     DYNAMIC_CREATION_ADVISORY_MODE: Annotated[Flag, "governance.advisory_mode"] = False
     PROXY_UPSTREAM_URL: Annotated[str, "proxy.upstream_url", HTTP] = ""
     PROXY_UPSTREAM_KEY: Annotated[str, "proxy.upstream_key"] = ""
+    PROXY_ANTHROPIC_URL: Annotated[str, "proxy.anthropic_url", HTTP] = ""
+    PROXY_ANTHROPIC_KEY: Annotated[str, "proxy.anthropic_key"] = ""
     PROXY_INJECT: Annotated[str, "proxy.inject", _one_of("last_user", "system")] = "last_user"
     PROXY_MAX_TOKENS: Annotated[int, "proxy.max_tokens", POSITIVE] = 1200
     PROXY_TOP_K: Annotated[int, "proxy.top_k", POSITIVE] = 10

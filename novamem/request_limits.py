@@ -198,7 +198,7 @@ def _refusal(refused: RequestRefused, path: str) -> HttpResponse:
     with structlog.contextvars.bound_contextvars(request_id=request_id):
         log.warning("request_refused", code=refused.code, path=route_of(path))
         if path.startswith(PROXY):
-            answer = errors.refusal(errors.ProxyRefused(refused.status, refused.code, str(refused)))
+            answer = errors.refusal(errors.ProxyRefused(refused.status, refused.code, str(refused)), path)
         else:
             answer = problem(refused.status, refused.code, detail=str(refused))
     answer["Connection"], answer["Content-Length"] = "close", str(len(answer.content))

@@ -42,7 +42,8 @@ def admit(headers: Iterable[tuple[bytes, bytes]], *, file: bool) -> uuid.UUID:
     """
     values = dict(headers)
     try:
-        sender = _by_key(values.get(b"authorization", b""), file) or _by_session(values.get(b"cookie", b""), file)
+        key = values.get(b"authorization") or b"Bearer " + values.get(b"x-api-key", b"")
+        sender = _by_key(key, file) or _by_session(values.get(b"cookie", b""), file)
         if not sender:
             raise Unknown
         most: int = settings.UPLOADS_PER_KEY

@@ -19,7 +19,7 @@ def bad_request(request: Any, exception: Exception) -> HttpResponse:
     """Answer what Django refuses before a view sees it, as each door tells errors."""
     message = "This host is not served here." if isinstance(exception, DisallowedHost) else "Bad Request."
     if request.path_info.startswith("/v1/"):
-        return refusal(ProxyRefused(400, "malformed", message))
+        return refusal(ProxyRefused(400, "malformed", message), request.path_info)
     if request.path_info.startswith(("/api/", "/compat/")):
         return problem(400, "malformed", detail=message)
     return defaults.bad_request(request, exception)
@@ -28,7 +28,7 @@ def bad_request(request: Any, exception: Exception) -> HttpResponse:
 def not_found(request: Any, exception: Exception) -> HttpResponse:
     """Answer a path that is none, as each door tells errors."""
     if f"{request.path_info}/".startswith("/v1/"):
-        return refusal(ProxyRefused(404, "not_found", "This path is not served here."))
+        return refusal(ProxyRefused(404, "not_found", "This path is not served here."), request.path_info)
     if request.path_info.startswith("/compat/"):
         return problem(
             404, "not_supported", detail="This call is not supported here; docs/compatibility.md lists those."

@@ -24,7 +24,13 @@ WAYS = {
     "python": "Python",
     "mcp": "Model Context Protocol",
     "openai": "OpenAI client",
+    "anthropic": "Anthropic client",
     "langgraph": "LangGraph",
+}
+# Settings of which one has to name the service that answers.
+UPSTREAMS = {
+    "openai": ["PROXY_UPSTREAM_URL"],
+    "anthropic": ["PROXY_ANTHROPIC_URL", "PROXY_UPSTREAM_URL"],
 }
 
 
@@ -35,6 +41,12 @@ class Snippet:
     name: str
     title: str
     text: str
+
+    @property
+    def missing(self) -> str:
+        """The setting without which it is refused, where it is."""
+        names = UPSTREAMS.get(self.name, [])
+        return names[0] if names and not any(getattr(settings, name) for name in names) else ""
 
     @property
     def lines(self) -> int:
@@ -68,7 +80,6 @@ def connect(request: Any) -> HttpResponse:
         "namespace": wanted,
         "snippets": snippets(url, namespace=wanted),
         "key_command": key_command(project=project),
-        "has_upstream": bool(settings.PROXY_UPSTREAM_URL),
         "arrived": _newest(request.principal, wanted),
         "now": timezone.now(),
         "refusal": refusal,

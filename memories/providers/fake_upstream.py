@@ -1,4 +1,4 @@
-"""An OpenAI-compatible service of our own, for tests and for trying: it can be slow, odd, wrong, dropping or dead.
+"""A service of our own that speaks as OpenAI's and Anthropic's: it can be slow, odd, wrong, dropping or dead.
 
 By hand: `manage.py fakeupstream --port 9002 --mode slow`, and PROXY_UPSTREAM_URL=http://127.0.0.1:9002/v1. A chat whose
 `model` is one of MODES is answered in that one.
@@ -15,8 +15,9 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
+from memories.providers.fake_answers import FORMATS, FakeFormat
 from memories.providers.fake_servers import FakeHandler, FakeServer, running, serve_until_interrupted
-from memories.providers.fake_streams import REPLY, completion, events, odd, tool_events, varied
+from memories.providers.fake_streams import REPLY, odd, varied
 
 STATUS = {"unavailable": 503, "broken": 500, "refusing": 400, "busy": 429, "unauthorised": 401}
 REPLIES = {"apologising": "I'm sorry, I don't know that.", "failing": "Error: out of memory", "mumbling": "Mhm."}
@@ -69,22 +70,30 @@ class UpstreamHandler(FakeHandler):
     def do_POST(self) -> None:
         """Answer according to the mode."""
         request = self._read_request()
-        if self.path.partition("?")[0] != "/v1/chat/completions":
+        form = FORMATS.get(self.path.partition("?")[0])
+        if form is None:
             self._elsewhere(request)
             return
-        body = request.json
+        try:
+            body = dict(request.json)
+        except (ValueError, TypeError):
+            self._fail(400, "no object")
+            return
         mode = body["model"] if body.get("model") in MODES else self.server.mode
         if mode in STATUS:
-            error = {"message": f"the upstream is {mode}", "type": "fake", "param": None, "code": mode}
-            self._send(STATUS[mode], json.dumps({"error": error}).encode(), {"Retry-After": "7"})
+            self._fail(STATUS[mode], mode)
         elif mode == "silent":
             self._pause(60.0)
         elif mode == "hanging_up":
             self.close_connection = True
         elif body.get("stream"):
-            self._stream(mode, body)
+            self._stream(form, mode, body)
         else:
-            self._complete_answer(mode, body)
+            self._complete_answer(form, mode, body)
+
+    def _fail(self, status: int, code: str) -> None:
+        error = {"message": f"the upstream is {code}", "type": "fake", "param": None, "code": code}
+        self._send(status, json.dumps({"error": error}).encode(), {"Retry-After": "7"})
 
     def do_GET(self) -> None:
         """The list of models, and for any other path what was asked."""
@@ -123,11 +132,11 @@ class UpstreamHandler(FakeHandler):
             return last if isinstance(last, str) else last[-1]["text"]
         return REPLIES.get(mode, self.server.reply)
 
-    def _complete_answer(self, mode: str, body: dict[str, Any]) -> None:
+    def _complete_answer(self, form: FakeFormat, mode: str, body: dict[str, Any]) -> None:
         if mode == "no_json":
             self._send(200, b"<html>Welcome</html>")
             return
-        data = json.dumps(completion(self._reply(mode, body), calls=mode == "tool_calls"), ensure_ascii=False).encode()
+        data = json.dumps(form.whole(self._reply(mode, body), calls=mode == "tool_calls"), ensure_ascii=False).encode()
         if mode == "slow":
             self._pause(self.server.pause)
         if mode == "dropping":
@@ -137,9 +146,9 @@ class UpstreamHandler(FakeHandler):
         else:
             self._send(200, data)
 
-    def _stream(self, mode: str, body: dict[str, Any]) -> None:
+    def _stream(self, form: FakeFormat, mode: str, body: dict[str, Any]) -> None:
         self._head(200, {"Transfer-Encoding": "chunked", "Content-Type": "text/event-stream; charset=utf-8"})
-        for piece in self._pieces(mode, body):
+        for piece in self._pieces(form, mode, body):
             if mode in ("slow", "endless"):
                 self._pause(self.server.pause)
             self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
@@ -148,11 +157,11 @@ class UpstreamHandler(FakeHandler):
         else:
             self.wfile.write(b"0\r\n\r\n")
 
-    def _pieces(self, mode: str, body: dict[str, Any]) -> Iterator[bytes]:
+    def _pieces(self, form: FakeFormat, mode: str, body: dict[str, Any]) -> Iterator[bytes]:
         if mode == "varied":
             yield from varied(int(body.get("seed") or 0))
             return
-        whole = tool_events() if mode == "tool_calls" else events(self._reply(mode, body))
+        whole = form.tool_events() if mode == "tool_calls" else form.events(self._reply(mode, body))
         if mode == "odd":
             yield from odd(b"".join(whole), seed=int(body.get("seed") or 0))
         elif mode == "endless":

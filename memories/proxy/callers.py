@@ -4,7 +4,7 @@ import asyncio
 import datetime
 import hashlib
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from cachetools import TTLCache
 from django.db import InterfaceError, OperationalError
@@ -30,6 +30,11 @@ _acquaintances: TTLCache[bytes, Principal] = TTLCache(maxsize=MOST, ttl=GRACE)
 _meeting = threading.Lock()
 
 
+def credential_of(headers: Mapping[str, str]) -> str:
+    """Return `Authorization`, or the key that Anthropic's clients send without it, in the same form."""
+    return headers.get("Authorization") or f"Bearer {headers.get('X-Api-Key', '')}"
+
+
 async def caller_in_time(authorization: str, *, now: datetime.datetime, deadline: float) -> Principal:
     """As `caller_of`, by a time of the event loop: a database that does not answer until then is away."""
     try:
@@ -46,7 +51,7 @@ def caller_of(authorization: str, *, now: datetime.datetime, find: Finding | Non
     principal = (find or _look_up)(key.strip(), now) if scheme.lower() == "bearer" else None
     if principal is None or principal.key_id is None:
         raise ProxyRefused(
-            401, "invalid_api_key", "Incorrect API key provided: give a key of NovaMem (nova_…) as Bearer."
+            401, "invalid_api_key", "Incorrect API key provided: give a key of NovaMem (nova_…) as Bearer or x-api-key."
         )
     usage_counters.count_key_use(principal.project_id, principal.key_id, at=now)
     if seconds := 0.0 if find else _wait(principal):

@@ -7,7 +7,7 @@ from memories import jobs
 from memories.access import Principal
 from memories.ingest.captures import capture
 from memories.proxy import metrics
-from memories.proxy.answers import answer_text
+from memories.proxy.formats import Format
 from memories.proxy.options import MemoryOptions
 from memories.proxy.prompts import Prompt
 from memories.proxy.recall import Recalled
@@ -17,6 +17,7 @@ from memories.proxy.relay import MOST, Listener
 def listener_of(
     principal: Principal,
     options: MemoryOptions,
+    form: Format,
     prompt: Prompt,
     recalled: Recalled,
     *,
@@ -36,7 +37,7 @@ def listener_of(
         if packed or len(body) > MOST:
             metrics.UNCAPTURED.labels("packed" if packed else "too_long").inc()
         else:
-            text = answer_text(body, content_type=content_type)
+            text = form.answer.read(body, content_type=content_type)
             turns.append(prompt.reply(text.text, partial=text.partial))
 
         def write() -> None:

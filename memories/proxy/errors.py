@@ -1,4 +1,4 @@
-"""Errors of the proxy itself, in the shape in which OpenAI's clients expect them."""
+"""Errors of the proxy itself, in the shape in which OpenAI's clients expect them, or Anthropic's."""
 
 from django.conf import settings
 from django.core.exceptions import RequestDataTooBig
@@ -16,16 +16,29 @@ class ProxyRefused(Exception):
         self.status, self.code, self.param, self.retry_after = status, code, param, retry_after
 
 
+MESSAGES = "/v1/messages"  # where Anthropic's clients ask
 TYPES = {403: "permission_error", 429: "rate_limit_error", 502: "upstream_error", 503: "server_error"}
 
 
-def refusal(refused: ProxyRefused) -> HttpResponse:
-    """`{"error": {"message", "type", "param", "code"}}`."""
-    kind = TYPES.get(refused.status, "server_error" if refused.status >= 500 else "invalid_request_error")
+ANTHROPIC_TYPES = {
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    413: "request_too_large",
+    429: "rate_limit_error",
+}
+
+
+def refusal(refused: ProxyRefused, path: str) -> HttpResponse:
+    """`{"error": {"message", "type", "param", "code"}}`; for Anthropic's clients their types, and a `type` above."""
+    anthropic = f"{path}/".startswith(f"{MESSAGES}/")
+    types, failed = (ANTHROPIC_TYPES, "api_error") if anthropic else (TYPES, "server_error")
+    kind = types.get(refused.status, failed if refused.status >= 500 else "invalid_request_error")
     error = {"message": str(refused), "type": kind, "param": refused.param, "code": refused.code}
     headers = {"Retry-After": str(refused.retry_after)} if refused.retry_after else {}
     headers |= {"WWW-Authenticate": "Bearer"} if refused.status == 401 else {}
-    return JsonResponse({"error": error}, status=refused.status, headers=headers)
+    body: dict[str, object] = {"type": "error", "error": error} if anthropic else {"error": error}
+    return JsonResponse(body, status=refused.status, headers=headers)
 
 
 KNOWN = (ProxyRefused, NotFound, NotPermitted, UserRequired, RequestDataTooBig, OperationalError, InterfaceError)

@@ -1,7 +1,7 @@
 """What a caller wants of the memory, and about whom: by headers, the user also by the body."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -16,7 +16,6 @@ from memories.retrieval import reads_whole_project
 NAMESPACE, SESSION, MODE = "X-NovaMem-Namespace", "X-NovaMem-Session", "X-NovaMem-Mode"
 TOP_K, WIDE, USER = "X-NovaMem-Top-K", "X-NovaMem-Project-Wide", "X-NovaMem-User"
 FLOOR = "X-NovaMem-Floor"
-IN_BODY = ("user", "safety_identifier")  # what OpenAI's clients say of whose chat it is
 MOST = 200
 SESSION_LIMIT = 255
 DECIMAL = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,9})?", re.ASCII)
@@ -48,12 +47,14 @@ class MemoryOptions:
     why_not: str = ""
 
 
-def principal_for(principal: Principal, headers: Mapping[str, str], body: Mapping[str, Any]) -> Principal:
-    """Return who asks, about the user whom the header or else the body names. Raise Refused, NotPermitted,
+def principal_for(
+    principal: Principal, headers: Mapping[str, str], named_users: Sequence[tuple[str, Any]]
+) -> Principal:
+    """Return who asks, about the user whom the header or else the body (see Prompt) names. Raise Refused, NotPermitted,
     UserRequired: a chat without memory (mode off) alone needs no user."""
     if _mode(headers) == Mode.OFF:
         return principal
-    place, named = next(((name, body[name]) for name in IN_BODY if body.get(name) is not None), (USER, None))
+    place, named = next(((name, value) for name, value in named_users if value is not None), (USER, None))
     if principal.users == Users.NONE:
         place, named = USER, None  # clients say it for reasons of their own; a header is meant for us
     try:

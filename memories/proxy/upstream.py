@@ -57,17 +57,22 @@ _clients: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[bool, http
 _clients = weakref.WeakKeyDictionary()
 
 
-def require_upstream() -> str:
-    """Return the operator's base URL. Raise Refused (503) without one."""
-    url: str = settings.PROXY_UPSTREAM_URL
+def require_upstream(path: str) -> str:
+    """Return the operator's base URL for a path. Raise Refused (503) without one."""
+    url: str = settings.PROXY_ANTHROPIC_URL if _is_for_anthropic(path) else settings.PROXY_UPSTREAM_URL
     if not url:
         raise ProxyRefused(503, "no_upstream", "No upstream is configured: set PROXY_UPSTREAM_URL.")
     return url.rstrip("/")
 
 
+def _is_for_anthropic(path: str) -> bool:
+    """Return whether a path is asked of Anthropic's own service, where the operator has one."""
+    return bool(settings.PROXY_ANTHROPIC_URL) and path.strip("/").partition("/")[0] == "messages"
+
+
 def url_of(request: HttpRequest, path: str) -> str:
     """Where a request for `/v1/{path}` goes. Raise Refused for a path that would climb out of the upstream's."""
-    base = require_upstream()
+    base = require_upstream(path)
     plain = path
     while plain != (plain := unquote(plain)):  # a server behind may decode it once more than we do
         pass
@@ -100,7 +105,7 @@ async def ask(request: HttpRequest, path: str, content: bytes | AsyncIterator[by
     Raise Refused: 503 without an upstream, 502 for one that does not answer.
     """
     url = url_of(request, path)
-    headers = _sent(request.headers)
+    headers = _sent(request.headers, path)
     if isinstance(content, AsyncIterator) and (length := request.headers.get("Content-Length")):
         headers["Content-Length"] = length
     client = _client(trust_env=not is_loopback(url))  # a proxy of the environment is not for one's own machine
@@ -115,7 +120,7 @@ async def ask(request: HttpRequest, path: str, content: bytes | AsyncIterator[by
         raise ProxyRefused(502, "upstream_unreachable", "The upstream can't be reached.") from error
 
 
-def _sent(headers: Mapping[str, str]) -> httpx2.Headers:
+def _sent(headers: Mapping[str, str], path: str) -> httpx2.Headers:
     """The caller's headers for the upstream: without what is between us and the caller, with the upstream's own key.
 
     Not packed: what passes has to be read, to be remembered.
@@ -126,7 +131,9 @@ def _sent(headers: Mapping[str, str]) -> httpx2.Headers:
         if name.lower() not in NOT_SENT and not name.lower().startswith((OURS, "x-forwarded-"))
     }
     passed["Accept-Encoding"] = "identity"
-    if settings.PROXY_UPSTREAM_KEY:
+    if _is_for_anthropic(path):
+        passed["x-api-key"] = settings.PROXY_ANTHROPIC_KEY
+    elif settings.PROXY_UPSTREAM_KEY:
         passed["Authorization"] = f"Bearer {settings.PROXY_UPSTREAM_KEY}"
     return httpx2.Headers(passed, encoding="latin-1")  # byte by byte as they came
 

@@ -2,9 +2,10 @@
 
 from django.urls import path
 
-from memories.proxy.views import CHAT, chat, passed
+from memories.proxy.formats import CHAT_COMPLETIONS, MESSAGES, RESPONSES
+from memories.proxy.views import chat, passed
 
 urlpatterns = [
-    path(CHAT, chat),
+    *(path(form.path, chat, {"form": form}) for form in (CHAT_COMPLETIONS, RESPONSES, MESSAGES)),
     path("<path:path>", passed),
 ]

@@ -4,44 +4,44 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from functools import wraps
-from typing import Any, ParamSpec
+from typing import Any, Concatenate, ParamSpec
 
 import httpx2
 import structlog
+from django.conf import settings
 from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
 from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 
 from memories.access import Principal
 from memories.proxy import metrics, upstream
-from memories.proxy.callers import caller_in_time
+from memories.proxy.callers import caller_in_time, credential_of
 from memories.proxy.capture import listener_of
 from memories.proxy.errors import KNOWN, ProxyRefused, refusal, refused_for
+from memories.proxy.formats import Format
 from memories.proxy.options import MemoryOptions, options_of, principal_for
-from memories.proxy.prompts import Prompt, prompt_of
+from memories.proxy.prompts import Prompt
 from memories.proxy.recall import Recalled, database_deadline, recall
 from memories.proxy.relay import Listener, Relay
 
-CHAT = "chat/completions"
-# Conversations that pass without memory, and shall say so.
-FORGETFUL = ("responses", "messages", "completions")
+COMPLETIONS = "completions"  # of a text: it passes without memory, and shall say so
 P = ParamSpec("P")
-View = Callable[P, Coroutine[Any, Any, HttpResponseBase]]
+View = Callable[Concatenate[HttpRequest, P], Coroutine[Any, Any, HttpResponseBase]]
 log = structlog.get_logger(__name__)
 
 
 def refusing(view: View[P]) -> View[P]:
-    """Errors of our own in OpenAI's shape."""
+    """Errors of our own in the shape that the path's clients know."""
 
     @wraps(view)
-    async def answer(*args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+    async def answer(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
         try:
-            return await view(*args, **kwargs)
+            return await view(request, *args, **kwargs)
         except KNOWN as error:
-            return refusal(refused_for(error))
+            return refusal(refused_for(error), request.path_info)
         except Exception as error:
             log.exception("unhandled_error", exc_info=error)
-            return refusal(ProxyRefused(500, "internal", "Something went wrong in the proxy."))
+            return refusal(ProxyRefused(500, "internal", "Something went wrong in the proxy."), request.path_info)
 
     return csrf_exempt(answer)
 
@@ -56,17 +56,24 @@ class Chat:
 
 
 @refusing
-async def chat(request: HttpRequest) -> HttpResponseBase:
-    """Return a chat completion, with what the memory knows on the question; what is said is captured."""
+async def chat(request: HttpRequest, form: Format) -> HttpResponseBase:
+    """Return the upstream's answer, with what the memory knows on the question; what is said is captured."""
     now, deadline = timezone.now(), database_deadline()
-    principal = await caller_in_time(request.headers.get("Authorization", ""), now=now, deadline=deadline)
-    admitted = await asyncio.to_thread(_admitted, principal, request)
+    principal = await caller_in_time(credential_of(request.headers), now=now, deadline=deadline)
+    if form.passes_unread and request.method != "POST":
+        return await _pass(principal, request, form.path)
+    if form.passes_unread and _is_too_large(request):
+        return await _pass(principal, request, form.path, why_not="too_large")
+    admitted = await asyncio.to_thread(_admitted, principal, request, form)
+    if admitted is None:
+        return await _pass(principal, request, form.path, why_not="not_understood")
     recalled = await recall(admitted.principal, admitted.wish, admitted.prompt, now=now, deadline=deadline)
     metrics.PROXIED.labels("chat").inc()
-    answer = await upstream.ask(request, CHAT, recalled.body)
+    answer = await upstream.ask(request, form.path, recalled.body)
     listener = listener_of(
         admitted.principal,
         admitted.wish,
+        form,
         admitted.prompt,
         recalled,
         status=answer.status_code,
@@ -76,31 +83,43 @@ async def chat(request: HttpRequest) -> HttpResponseBase:
     return _handed_on(answer, listener, recalled.headers)
 
 
-def _admitted(principal: Principal, request: HttpRequest) -> Chat:
-    """Return what is asked, read without the database and off the event loop: a body may be long."""
-    upstream.require_upstream()
+def _is_too_large(request: HttpRequest) -> bool:
+    """Return whether a body is larger than what is read into memory."""
+    return int(request.headers.get("Content-Length") or 0) > settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+
+
+def _admitted(principal: Principal, request: HttpRequest, form: Format) -> Chat | None:
+    """Return what is asked, read without the database and off the event loop: a body may be long. None for what passes
+    unread."""
+    upstream.require_upstream(form.path)
     if request.method != "POST":
         raise ProxyRefused(405, "method_not_allowed", "Use POST.")
-    prompt = prompt_of(request.body)
-    speaker = principal_for(principal, request.headers, prompt.body)
+    try:
+        prompt = form.prompt_of(request.body)
+    except ProxyRefused:
+        if form.passes_unread:
+            return None
+        raise
+    speaker = principal_for(principal, request.headers, prompt.named_users)
     return Chat(speaker, options_of(speaker, request.headers), prompt)
 
 
 @refusing
 async def passed(request: HttpRequest, path: str) -> HttpResponseBase:
     """Whatever else of the upstream the key may use."""
-    principal = await caller_in_time(
-        request.headers.get("Authorization", ""), now=timezone.now(), deadline=database_deadline()
-    )
+    credential = credential_of(request.headers)
+    principal = await caller_in_time(credential, now=timezone.now(), deadline=database_deadline())
+    forgets = request.method == "POST" and path.strip("/") == COMPLETIONS
+    return await _pass(principal, request, path, why_not="endpoint" if forgets else "")
+
+
+async def _pass(principal: Principal, request: HttpRequest, path: str, *, why_not: str = "") -> HttpResponseBase:
+    """Return what the upstream answers, without memory; of a conversation it is said why."""
     upstream.require_path(principal, request.method or "", path)
     has_body = "Content-Length" in request.headers or "Transfer-Encoding" in request.headers
     metrics.PROXIED.labels("other").inc()
     answer = await upstream.ask(request, path, upstream.response_chunks(request) if has_body else None)
-    return _handed_on(answer, None, Recalled(b"", why_not="endpoint").headers if _converses(request, path) else {})
-
-
-def _converses(request: HttpRequest, path: str) -> bool:
-    return request.method == "POST" and path.strip("/") in FORGETFUL
+    return _handed_on(answer, None, Recalled(b"", why_not=why_not).headers if why_not else {})
 
 
 def _handed_on(answer: httpx2.Response, listener: Listener | None, headers: dict[str, str]) -> HttpResponseBase:

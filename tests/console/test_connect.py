@@ -56,7 +56,12 @@ def test_memories_of_other_namespaces_and_projects_do_not_count(vera, store, car
 
 
 def test_without_an_upstream_it_says_that_chats_are_refused(vera, settings):
-    settings.PROXY_UPSTREAM_URL = ""
-    assert "Chats are refused" in vera.get("/connect/").text
+    settings.PROXY_UPSTREAM_URL = settings.PROXY_ANTHROPIC_URL = ""
+    text = vera.get("/connect/").text
+    assert text.count("Chats are refused until") == 2
+    settings.PROXY_ANTHROPIC_URL = "http://127.0.0.1:9/v1"
+    assert vera.get("/connect/").text.count("Chats are refused until <code>PROXY_UPSTREAM_URL</code>") == 1
+    settings.PROXY_UPSTREAM_URL, settings.PROXY_ANTHROPIC_URL = "http://127.0.0.1:9/v1", ""
+    assert "Chats are refused" not in vera.get("/connect/").text
     settings.PROXY_UPSTREAM_URL = "http://127.0.0.1:9/v1"
     assert "Chats are refused" not in vera.get("/connect/").text

@@ -5,6 +5,7 @@ import threading
 import time
 from contextlib import asynccontextmanager
 
+import anthropic
 import httpx2
 import openai
 import pytest
@@ -100,6 +101,15 @@ def client(web, key, main):
     with httpx2.Client(trust_env=False) as http:
         yield openai.OpenAI(
             base_url=f"{web}/v1", api_key=key, max_retries=0, http_client=http, default_headers={NAMESPACE: main}
+        )
+
+
+@pytest.fixture
+def claude(web, key, main):
+    """Anthropic's real client with Alice's key, in the main namespace."""
+    with anthropic.DefaultHttpxClient(trust_env=False) as http:
+        yield anthropic.Anthropic(
+            base_url=web, api_key=key, max_retries=0, http_client=http, default_headers={NAMESPACE: main}
         )
 
 

@@ -334,8 +334,9 @@ def test_a_worker_is_told(client, upstream, captured, committed):
     assert str(committed.id) in told[0]
 
 
-def test_the_snippet_of_the_connect_page_works(web, key, main, upstream, captured, tmp_path):
-    (text,) = (each.text for each in snippets(web, namespace=main) if each.name == "openai")
+@pytest.mark.parametrize("name", ["openai", "anthropic"])
+def test_the_snippets_of_the_connect_page_work(name, web, key, main, upstream, captured, tmp_path):
+    (text,) = (each.text for each in snippets(web, namespace=main) if each.name == name)
     environment = {"PATH": os.environ["PATH"], "NOVAMEM_KEY": key, "NO_PROXY": "*"}
     ended = subprocess.run(
         [sys.executable, "-c", text],

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from memories import ingest
-from memories.proxy.prompts import prompt_of
+from memories.proxy.formats.chat_completions import prompt_of
 from tests.proxy.conftest import chat
 from tests.retrieval.blocks import read
 from tests.retrieval.hostile import TEXTS

@@ -173,17 +173,11 @@ def test_with_memory_there_is_no_such_header(client, upstream, remember):
     assert "X-NovaMem-Memory" not in answer.headers
 
 
-@pytest.mark.parametrize("path", ["responses", "messages", "completions"])
-def test_conversations_of_other_protocols_say_that_they_have_no_memory(path, send, upstream, remember):
+def test_completions_of_a_text_say_that_they_have_no_memory(send, upstream, remember):
     remember(HERON)
-    answer = send({"model": "fake", "input": ASKED}, path=f"/v1/{path}")
+    answer = send({"model": "fake", "prompt": ASKED}, path="/v1/completions")
     assert (answer.headers["X-NovaMem-Injected"], answer.headers["X-NovaMem-Memory"]) == ("0", "none; reason=endpoint")
-    assert upstream.asked[-1].json == {"model": "fake", "input": ASKED}
-
-
-def test_a_responses_client_sees_it(client, upstream):
-    answer = client.with_options(max_retries=0).responses.with_raw_response.create(model="fake", input=ASKED)
-    assert answer.headers["X-NovaMem-Memory"] == "none; reason=endpoint"
+    assert upstream.asked[-1].json == {"model": "fake", "prompt": ASKED}
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memories.providers.fake_streams import REPLY, completion, events, odd, tool_events, varied
-from memories.proxy.answers import AssistantAnswer, answer_text
+from memories.proxy.formats.answers import AssistantAnswer
+from memories.proxy.formats.chat_completions import ANSWER
 from tests.proxy.conftest import NAMESPACE, chat
 
 SSE = "text/event-stream; charset=utf-8"
@@ -34,11 +35,11 @@ def test_the_varied_streams_differ():
 
 def test_a_stream_is_read_however_it_was_cut():
     whole = b"".join(events(REPLY))
-    assert answer_text(whole, content_type=SSE) == AssistantAnswer(REPLY, partial=False)
+    assert ANSWER.read(whole, content_type=SSE) == AssistantAnswer(REPLY, partial=False)
     for seed in range(20):
         pieces = odd(whole, seed=seed)
         assert b"".join(pieces) == whole
-        assert answer_text(b"".join(pieces[:-1]), content_type=SSE).partial
+        assert ANSWER.read(b"".join(pieces[:-1]), content_type=SSE).partial
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
@@ -46,7 +47,7 @@ def test_line_ends_comments_and_unknown_fields(end):
     first, second = ({"choices": [{"index": 0, "delta": {"content": text}}]} for text in ("naïve ", "漢字"))
     lines = [": hello", "event: message", f"data:{json.dumps(first)}", "", "id: 7", f"data: {json.dumps(second)}", ""]
     body = "".join(line + end for line in [*lines, "data: [DONE]", ""]).encode()
-    assert answer_text(body, content_type=SSE) == AssistantAnswer("naïve 漢字", partial=False)
+    assert ANSWER.read(body, content_type=SSE) == AssistantAnswer("naïve 漢字", partial=False)
 
 
 @pytest.mark.parametrize(
@@ -68,21 +69,21 @@ def test_line_ends_comments_and_unknown_fields(end):
 def test_events_of_another_shape_say_nothing(data):
     good = json.dumps({"choices": [{"index": 0, "delta": {"content": "heron"}}]})
     body = f"data: {good}\n\ndata: {data}\n\ndata: {good}\n\ndata: [DONE]\n\n".encode()
-    assert answer_text(body, content_type=SSE) == AssistantAnswer("heronheron", partial=False)
+    assert ANSWER.read(body, content_type=SSE) == AssistantAnswer("heronheron", partial=False)
 
 
 def test_tool_calls_say_nothing():
-    assert answer_text(b"".join(tool_events()), content_type=SSE) == AssistantAnswer("", partial=False)
-    assert answer_text(json.dumps(completion("", calls=True)).encode(), content_type="application/json").text == ""
+    assert ANSWER.read(b"".join(tool_events()), content_type=SSE) == AssistantAnswer("", partial=False)
+    assert ANSWER.read(json.dumps(completion("", calls=True)).encode(), content_type="application/json").text == ""
 
 
 def test_a_whole_answer():
     body = json.dumps(completion(REPLY, calls=False)).encode()
-    assert answer_text(body, content_type="application/json") == AssistantAnswer(REPLY, partial=False)
-    assert answer_text(body[:-9], content_type="application/json") == AssistantAnswer("", partial=True)
+    assert ANSWER.read(body, content_type="application/json") == AssistantAnswer(REPLY, partial=False)
+    assert ANSWER.read(body[:-9], content_type="application/json") == AssistantAnswer("", partial=True)
 
 
 @settings(max_examples=40)
 @given(st.binary(), st.sampled_from([SSE, "application/json", "", "text/html"]))
 def test_any_bytes_can_be_read(body, content_type):
-    assert isinstance(answer_text(body, content_type=content_type).text, str)
+    assert isinstance(ANSWER.read(body, content_type=content_type).text, str)

@@ -1,0 +1,400 @@
+"""Responses and Anthropic's messages have the memory that chat completions have, through their real clients."""
+
+import json
+from contextlib import suppress
+
+import anthropic
+import httpx2
+import openai
+import pytest
+
+from memories.proxy import formats
+from memories.proxy.formats import anthropic_messages, responses
+from tests.proxy.conftest import NAMESPACE
+from tests.proxy.test_chat import ASKED, HERON, block_in
+from tests.retrieval.blocks import read
+
+CALLED = {"city": "Lisbon"}
+SUNNY = "Sunny, 24 degrees in Lisbon."
+IMAGE = {"type": "base64", "media_type": "image/png", "data": "AAAA"}
+
+
+class Responses:
+    """OpenAI's client, by way of responses."""
+
+    path, field = "/v1/responses", "input"
+
+    def __init__(self, client):
+        self.client = client
+
+    def ask(self, told, **more):
+        """Return the headers and the text of an answer."""
+        raw = self.client.responses.with_raw_response.create(**{"model": "fake", "input": told, **more})
+        return raw.headers, raw.parse().output_text
+
+    def stream(self, told, **more):
+        """Return the text of a stream."""
+        events = self.client.responses.create(**{"model": "fake", "input": told, "stream": True, **more})
+        return "".join(event.delta for event in events if event.type == "response.output_text.delta")
+
+    def calls(self, told):
+        """Return the arguments of the tool that is called, and the turns that answer."""
+        answer = self.client.responses.create(model="tool_calls", input=told)
+        call = answer.output[-1]
+        result = {"type": "function_call_output", "call_id": call.call_id, "output": SUNNY}
+        return json.loads(call.arguments), [*told, *(item.to_dict() for item in answer.output), result]
+
+    def replied(self, text):
+        """Return an answer as it is sent back."""
+        part = {"type": "output_text", "text": text, "annotations": []}
+        said = {"id": "msg_1", "type": "message", "role": "assistant", "status": "completed", "content": [part]}
+        return [{"id": "rs_1", "type": "reasoning", "summary": []}, said]
+
+    image = staticmethod(lambda: {"type": "input_image", "image_url": "data:image/png;base64,AAAA", "detail": "auto"})
+    text = "input_text"
+
+
+class Messages:
+    """Anthropic's client."""
+
+    path, field = "/v1/messages", "messages"
+
+    def __init__(self, client):
+        self.client = client
+
+    def ask(self, told, **more):
+        """Return the headers and the text of an answer."""
+        given = {"model": "fake", "max_tokens": 100, "messages": _list(told), **more}
+        raw = self.client.messages.with_raw_response.create(**given)
+        return raw.headers, raw.parse().content[0].text
+
+    def stream(self, told, *, model="fake"):
+        """Return the text of a stream."""
+        with self.client.messages.stream(model=model, max_tokens=100, messages=_list(told)) as stream:
+            return "".join(stream.text_stream)
+
+    def calls(self, told):
+        """Return the arguments of the tool that is called, and the turns that answer."""
+        answer = self.client.messages.create(model="tool_calls", max_tokens=100, messages=told)
+        use = answer.content[-1]
+        result = {"type": "tool_result", "tool_use_id": use.id, "content": [{"type": "text", "text": SUNNY}]}
+        said = {"role": "assistant", "content": [block.to_dict() for block in answer.content]}
+        return use.input, [*told, said, {"role": "user", "content": [result]}]
+
+    def replied(self, text):
+        """Return an answer as it is sent back."""
+        thought = {"type": "thinking", "thinking": "Hm.", "signature": "x"}
+        return [{"role": "assistant", "content": [thought, {"type": "text", "text": text}]}]
+
+    image = staticmethod(lambda: {"type": "image", "source": IMAGE})
+    text = "text"
+
+
+def _list(told):
+    return [{"role": "user", "content": told}] if isinstance(told, str) else told
+
+
+@pytest.fixture(params=[Responses, Messages], ids=["responses", "messages"])
+def speaker(request, client, claude):
+    """Each of the clients."""
+    return request.param(client if request.param is Responses else claude)
+
+
+def last(upstream, speaker):
+    """The content of the last user turn that the upstream got."""
+    told = upstream.asked[-1].json[speaker.field]
+    return told if isinstance(told, str) else [each for each in told if each.get("role") == "user"][-1]["content"]
+
+
+def said(exchange):
+    return [(turn["role"], turn["content"], turn["partial"]) for turn in exchange.turns]
+
+
+def test_an_answer_comes_with_memory_and_is_kept(speaker, upstream, remember, captured, memories, main):
+    remember(HERON)
+    headers, text = speaker.ask(ASKED)
+    assert (text, headers["X-NovaMem-Injected"]) == (upstream.reply, "1")
+    assert upstream.asked[-1].path == speaker.path
+    told = last(upstream, speaker)
+    assert told.startswith(f"{ASKED}\n\n<memory-context ")
+    assert [line.text for line in block_in(told).lines] == [HERON]
+    (exchange,) = captured()
+    assert said(exchange) == [("user", ASKED, False), ("assistant", upstream.reply, False)]
+    assert (str(exchange.receipt_id), exchange.namespace.name) == (headers["X-NovaMem-Receipt"], main)
+    assert {row.content for row in memories()} == {HERON, upstream.reply}
+
+
+@pytest.mark.parametrize("mode", ["right", "slow", "odd"])
+def test_a_stream_is_the_same_and_is_kept(mode, speaker, upstream, remember, captured):
+    remember(HERON)
+    assert speaker.stream(ASKED, model=mode) == upstream.reply
+    assert said(captured()[0]) == [("user", ASKED, False), ("assistant", upstream.reply, False)]
+
+
+@pytest.mark.parametrize("mode", ["no_done", "dropping"])
+def test_a_stream_without_its_end_is_partial(mode, speaker, upstream, send, captured):
+    upstream.reply = "heron " * 40
+    body = {"model": mode, "stream": True, speaker.field: [{"role": "user", "content": ASKED}], "max_tokens": 9}
+    with suppress(httpx2.RemoteProtocolError):  # of the one that breaks off
+        send(body, path=speaker.path)
+    role, text, partial = said(captured()[0])[-1]
+    assert (role, partial, text[:11]) == ("assistant", True, "heron heron")
+
+
+def test_tool_calls_pass_and_their_results_are_heard(speaker, upstream, captured):
+    asked = [{"role": "user", "content": "How is the weather in Lisbon?"}]
+    called, told = speaker.calls(asked)
+    assert called == CALLED
+    assert [turn["role"] for turn in captured()[0].turns] == ["user"]
+    speaker.ask(told)
+    assert said(captured(2)[1]) == [("tool", SUNNY, False), ("assistant", upstream.reply, False)]
+
+
+def test_parts_of_a_message(speaker, upstream, remember, captured):
+    remember(HERON)
+    parts = [{"type": speaker.text, "text": "Look at this."}, speaker.image(), {"type": speaker.text, "text": ASKED}]
+    speaker.ask([{"role": "user", "content": parts}])
+    told = last(upstream, speaker)
+    assert told[:3] == parts
+    assert told[3]["type"] == speaker.text
+    assert len(block_in(told[3]["text"]).lines) == 1
+    assert captured()[0].turns[0]["content"] == f"Look at this.\n{ASKED}"
+
+
+def test_the_next_request_tells_only_what_is_new(speaker, upstream, captured, memories):
+    upstream.reply = "Noted, the geese are called Ann and Bo."
+    first = [{"role": "user", "content": "I keep two grey geese in my garden."}]
+    speaker.ask(first)
+    upstream.reply = "They are."
+    told = [
+        *first,
+        *speaker.replied("Noted, the geese are called Ann and Bo."),
+        {"role": "user", "content": "Are they?"},
+    ]
+    headers, _ = speaker.ask(told)
+    assert [turn[:2] for turn in said(captured(2)[1])] == [("user", "Are they?"), ("assistant", "They are.")]
+    memories()
+    headers, _ = speaker.ask([*told[:-1], {"role": "user", "content": "What are my geese called?"}])
+    assert headers["X-NovaMem-Injected"] == "0", "turns of the request itself are not put in again"
+
+
+def test_the_same_request_again_is_kept_once(speaker, upstream, captured, memories):
+    for _ in range(2):
+        speaker.ask(HERON)
+    captured(2)
+    assert len(memories()) == 2
+
+
+def test_attested_words_are_the_users_and_what_stands_beside_others_is_not(
+    speaker, send, upstream, issue, captured, memories
+):
+    proxy = issue(may_attest_user=True)
+
+    def tell(content):
+        body = {"model": "fake", "max_tokens": 9, speaker.field: [{"role": "user", "content": content}]}
+        assert send(body, path=speaker.path, Authorization=f"Bearer {proxy}").status_code == 200
+
+    tell("My budget for the kitchen is $750.")
+    tell([{"type": speaker.text, "text": "My rent is $900."}, speaker.image()])
+    captured(2)
+    source = {row.content: row.source for row in memories()}
+    assert source["My budget for the kitchen is $750."] == "user_explicit"
+    assert source["My rent is $900."] == "user_implicit"
+
+
+def test_the_instructions_if_the_operator_wants_it(speaker, upstream, remember, settings):
+    settings.PROXY_INJECT = "system"
+    remember(HERON)
+    name = "instructions" if speaker.path == "/v1/responses" else "system"
+    for given in ({}, {name: "Be brief."}):
+        speaker.ask(ASKED, **given)
+        asked = upstream.asked[-1].json
+        assert last(upstream, speaker) == ASKED
+        opening, _, block = asked[name].rpartition("\n\n") if given else ("", "", asked[name])
+        assert (opening, [line.text for line in read(block, "xml").lines]) == (given.get(name, ""), [HERON])
+
+
+def test_instructions_in_blocks_get_one_more(claude, upstream, remember, settings):
+    settings.PROXY_INJECT = "system"
+    remember(HERON)
+    system = [{"type": "text", "text": "Be brief.", "cache_control": {"type": "ephemeral"}}]
+    Messages(claude).ask(ASKED, system=system)
+    assert upstream.asked[-1].json["system"][:1] == system
+    assert len(read(upstream.asked[-1].json["system"][1]["text"], "xml").lines) == 1
+
+
+def test_users_are_apart(speaker, upstream, captured, memories):
+    def user(name):
+        return {"user": name} if speaker.path == "/v1/responses" else {"metadata": {"user_id": name}}
+
+    upstream.reply = "Okay."
+    speaker.ask("I live in Lisbon.", **user("ann"))
+    captured()
+    memories()
+    assert speaker.ask("Where do I live?", **user("bob"))[0]["X-NovaMem-Injected"] == "0"
+    assert speaker.ask("Where do I live?", **user("ann"))[0]["X-NovaMem-Injected"] == "1"
+    assert {row.namespace.user for row in memories()} == {"ann"}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"{", b"[]", b'{"model": "fake"}', b'{"input": 7, "messages": 7}', b'{"input": [7], "messages": [7]}']
+    + [b'{"input": [{"type": "message", "role": "user"}], "messages": [{"role": "user"}]}']
+    + [b'{"input": [{"role": "user", "content": [7]}], "messages": [{"role": 7, "content": ""}]}'],
+)
+def test_what_is_not_understood_passes_as_it_came(body, speaker, send, upstream, captured):
+    upstream.mode = "unavailable"
+    answer = send(body, path=speaker.path)
+    assert answer.headers["X-NovaMem-Memory"] == "none; reason=not_understood"
+    assert answer.json()["error"]["type"] == "fake", "the upstream says what it thinks of it"
+    assert upstream.asked[-1].body == body
+    assert captured(0) == []
+
+
+def test_items_of_any_kind_pass(client, upstream, captured):
+    kinds = ["web_search_call", "item_reference", "compaction", "computer_call_output", "mcp_call", "new_kind"]
+    items = [{"type": kind, "id": f"x_{kind}"} for kind in kinds]
+    Responses(client).ask([*items, {"role": "user", "content": HERON}])
+    assert upstream.asked[-1].json["input"][:-1] == items
+    assert [turn["role"] for turn in captured()[0].turns] == ["user", "assistant"]
+
+
+def test_a_response_that_follows_another_is_another_chat(client, upstream, issue, captured, memories):
+    told = client.with_options(api_key=issue(may_attest_user=True))
+    for before in (None, "resp_1", "resp_2", "resp_2"):
+        Responses(told).ask(HERON, **({"previous_response_id": before} if before else {}))
+    rows = captured(4)
+    assert len({row.turns[0]["source_id"] for row in rows}) == 3
+    assert [row.turns[0]["attested"] for row in rows] == [True, False, False, False], "who knows what stood before it"
+
+
+def test_results_and_words_stand_in_one_message(claude, upstream, captured):
+    use = {"type": "tool_use", "id": "toolu_1", "name": "weather", "input": CALLED}
+    result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": SUNNY}
+    told = [
+        {"role": "user", "content": "How is the weather in Lisbon?"},
+        {"role": "assistant", "content": [use]},
+        {"role": "user", "content": [result, {"type": "text", "text": "I live in Oslo."}]},
+    ]
+    Messages(claude).ask(told)
+    (row,) = captured()
+    assert [(turn["role"], turn["content"]) for turn in row.turns[:2]] == [("tool", SUNNY), ("user", "I live in Oslo.")]
+    assert row.turns[1]["attested"] is False
+
+
+def test_where_the_cache_ends_changes_no_turn():
+    def asked(*cached):
+        more = {"cache_control": {"type": "ephemeral"}}
+        texts = [{"type": "text", "text": text, **(more if text in cached else {})} for text in ("a", "b")]
+        messages = [{"role": "user", "content": [text]} for text in texts]
+        return anthropic_messages.prompt_of(json.dumps({"messages": messages}).encode())
+
+    assert asked("a").spoken == asked("b").spoken == asked().spoken
+    assert asked("b").messages == asked().messages
+
+
+@pytest.mark.parametrize("shape", [formats.RESPONSES.answer, formats.MESSAGES.answer, formats.CHAT_COMPLETIONS.answer])
+@pytest.mark.parametrize("told", ["7", "[]", "null", '{"type": null}', '{"type": "content_block_delta", "delta": 7}'])
+def test_answers_of_another_shape_say_nothing(shape, told):
+    assert shape.read(told.encode(), content_type="application/json").text == ""
+    event = f"data: {told}\n\n"
+    assert shape.read(event.encode(), content_type="text/event-stream") == formats.AssistantAnswer("", partial=True)
+
+
+def test_a_refusal_looks_as_anthropics_client_expects(claude, send, upstream, issue):
+    with pytest.raises(anthropic.AuthenticationError, match="Incorrect API key"):
+        claude.with_options(api_key="nova_x").messages.create(model="fake", max_tokens=9, messages=_list(ASKED))
+    with pytest.raises(anthropic.BadRequestError, match="name the user"):
+        claude.with_options(api_key=issue(users="required")).messages.create(
+            model="fake", max_tokens=9, messages=_list(ASKED)
+        )
+    refused = send({}, path="/v1/messages/batches")
+    assert (refused.status_code, refused.json()["type"]) == (403, "error")
+    assert refused.json()["error"]["type"] == "permission_error"
+    assert upstream.asked == []
+
+
+def test_openais_client_knows_refusals_of_responses(client, issue):
+    with pytest.raises(openai.AuthenticationError):
+        client.with_options(api_key="nova_x").responses.create(model="fake", input=ASKED)
+
+
+def test_either_header_has_the_key(send, key, upstream):
+    body = {"model": "fake", "max_tokens": 9, "messages": _list(ASKED)}
+    for headers in ({"X_Api_Key": key, "Authorization": None}, {"X_Api_Key": "other"}, {}):
+        assert send(body, path="/v1/messages", **headers).status_code == 200
+        assert not {"x-api-key"} & {name.lower() for name in upstream.asked[-1].headers}
+        assert key not in str(upstream.asked[-1])
+    assert send({}, path="/v1/models", method="GET", X_Api_Key=key, Authorization=None).status_code == 200
+    assert send(body, path="/v1/messages", X_Api_Key="", Authorization=None).status_code == 401
+
+
+def test_messages_have_an_upstream_of_their_own_where_there_is_one(claude, client, upstream, settings, captured):
+    settings.PROXY_UPSTREAM_URL, settings.PROXY_ANTHROPIC_URL = "", upstream.url
+    settings.PROXY_ANTHROPIC_KEY = "sk-ant-of-the-upstream"
+    Messages(claude).ask(ASKED)
+    sent = {name.lower(): value for name, value in upstream.asked[-1].headers.items()}
+    assert sent["x-api-key"] == "sk-ant-of-the-upstream"
+    assert sent["anthropic-version"], "what the client says of itself passes"
+    assert "authorization" not in sent
+    captured()
+    with pytest.raises(openai.InternalServerError, match="PROXY_UPSTREAM_URL"):
+        Responses(client).ask(ASKED)
+    settings.PROXY_UPSTREAM_URL, settings.PROXY_ANTHROPIC_URL = upstream.url, "http://127.0.0.1:9/v1"
+    Responses(client).ask(ASKED)
+    assert upstream.asked[-1].headers["Authorization"] == "Bearer sk-of-the-upstream"
+    with pytest.raises(anthropic.InternalServerError):
+        Messages(claude).ask(ASKED)
+
+
+def test_what_is_too_large_to_be_read_passes_without_memory(speaker, send, upstream, captured, settings):
+    settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 1000
+    body = {"model": "fake", "max_tokens": 9, speaker.field: _list(ASKED), "more": "x" * 2000}
+    answer = send(body, path=speaker.path)
+    assert (answer.status_code, answer.headers["X-NovaMem-Memory"]) == (200, "none; reason=too_large")
+    assert upstream.asked[-1].json == body
+    assert captured(0) == []
+
+
+@pytest.mark.parametrize(("method", "path"), [("GET", "responses"), ("DELETE", "messages"), ("GET", "responses/r_1")])
+def test_other_methods_are_no_chats(method, path, send, upstream, issue):
+    refused = send({}, method=method, path=f"/v1/{path}")
+    assert (refused.status_code, refused.json()["error"]["code"]) == (403, "path_not_permitted")
+    allowed = issue(upstream_paths=[f"{method} {path}"])
+    answer = send({}, method=method, path=f"/v1/{path}", Authorization=f"Bearer {allowed}")
+    assert "X-NovaMem-Memory" not in answer.headers
+    assert upstream.asked[-1].method == method
+
+
+def test_modes_hold(speaker, send, upstream, remember, captured):
+    remember(HERON)
+    body = {"model": "fake", "max_tokens": 9, speaker.field: _list(ASKED)}
+    off = send(body, path=speaker.path, X_NovaMem_Mode="off")
+    assert (off.headers["X-NovaMem-Memory"], upstream.asked[-1].json) == ("none; reason=off", body)
+    assert send(body, path=speaker.path, X_NovaMem_Mode="recall").headers["X-NovaMem-Injected"] == "1"
+    assert send(body, path=speaker.path, **{NAMESPACE: None}).headers["X-NovaMem-Memory"] == "none; reason=no_namespace"
+    assert captured(0) == []
+
+
+def test_a_question_behind_results_of_tools_is_the_users(claude, upstream, remember):
+    remember(HERON)
+    use = {"type": "tool_use", "id": "toolu_1", "name": "weather", "input": CALLED}
+    result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": SUNNY}
+    told = [
+        {"role": "user", "content": ASKED},
+        {"role": "assistant", "content": [use]},
+        {"role": "user", "content": [result]},
+    ]
+    headers, _ = Messages(claude).ask(told)
+    assert headers["X-NovaMem-Injected"] == "1"
+    asked = upstream.asked[-1].json["messages"]
+    assert asked[0]["content"].startswith(f"{ASKED}\n\n<memory-context")
+    assert asked[1:] == told[1:]
+
+
+def test_a_response_of_several_parts_is_one_text():
+    output = [{"type": "reasoning", "summary": []}]
+    parts = [{"type": "output_text", "text": "One. "}, {"type": "refusal", "refusal": "x"}]
+    output += [{"type": "message", "content": [*parts, {"type": "output_text", "text": "Two."}]}]
+    body = json.dumps({"output": output}).encode()
+    assert responses.ANSWER.read(body, content_type="application/json").text == "One. Two."
