@@ -14,7 +14,7 @@ from memories.access.transactions import enter
 from memories.errors import NovaError
 from memories.models import ApiKey, EmbeddingModel, KeyText, Membership, Owner, Project
 from memories.models.enums import OwnerKind, Role, SourceClass, Users, Verb
-from memories.models.limits import TAKE
+from memories.models.limits import TAKE, Allowance
 from memories.models.namespace import SHARED, BadUser, parts_of, scope_name, user_of
 from memories.models.sql import prepared_cursor
 
@@ -29,7 +29,9 @@ ADMIT = f"""
                 AND coalesce(revoked_at, 'infinity') > %(now)s AND coalesce(expires_at, 'infinity') > %(now)s)'''
     )
 })
-    SELECT found.*, (SELECT wait FROM taken), {", ".join(f'm."{name}" AS "model_{name}"' for name in MODEL_COLUMNS)}
+    SELECT found.*, (SELECT wait FROM taken), (SELECT tokens FROM taken), {
+    ", ".join(f'm."{name}" AS "model_{name}"' for name in MODEL_COLUMNS)
+}
     FROM found LEFT JOIN memories_embeddingmodel m ON m.state = 'active'"""
 
 ONE_OR_ALL = "Name one user or all of them."
@@ -213,10 +215,10 @@ class Principal:
 
 @dataclass(frozen=True, slots=True)
 class AdmittedKey:
-    """Whose key asks, and how long it has to wait for its rate: seconds, None where nothing was taken from it."""
+    """Whose key asks, and what it may still do; None where it has no limit."""
 
     principal: Principal
-    wait: float | None
+    allowance: Allowance | None
 
 
 def principal_of_key(text: str, *, now: datetime.datetime) -> Principal | None:
@@ -235,7 +237,9 @@ def admit_key(text: str, *, now: datetime.datetime) -> AdmittedKey | None:
         return None
     values = [row[f"model_{name}"] for name in MODEL_COLUMNS]
     model = EmbeddingModel.from_db("default", MODEL_COLUMNS, values) if row["model_id"] else None
-    return AdmittedKey(replace(principal, active_model=model), row["wait"])
+    wait, tokens = row["wait"], row["tokens"]
+    allowance = None if wait is None else Allowance(principal.requests_per_minute, tokens, wait)
+    return AdmittedKey(replace(principal, active_model=model), allowance)
 
 
 def _principal(row: dict[str, Any], *, now: datetime.datetime) -> Principal | None:

@@ -5,17 +5,25 @@ import uuid
 
 from memories.access import Principal
 from memories.models import RateBudget, Seat
+from memories.models.limits import Allowance
 
 STREAM, UPLOAD = "stream", "upload"
 
 
-def wait(principal: Principal, *, weight: int = 1) -> float:
-    """Take as many of the key's tokens as a request weighs and return 0, or the seconds until it has them.
+def take(principal: Principal, *, weight: int = 1) -> Allowance | None:
+    """Take as many of the key's tokens as a request weighs, if it has them; what is left. None without a limit: people
+    have none.
 
-    People have no limit. Raise OperationalError while the database is away.
+    Raise OperationalError while the database is away.
     """
     rate, key_id = principal.requests_per_minute, principal.key_id
-    return RateBudget.take(key_id, rate=rate, weight=weight) if rate and key_id is not None else 0.0
+    return RateBudget.take(key_id, rate=rate, weight=weight) if rate and key_id is not None else None
+
+
+def wait(principal: Principal) -> float:
+    """Take a token and return 0, or the seconds until there is one. Raise OperationalError as `take`."""
+    taken = take(principal)
+    return taken.wait if taken else 0.0
 
 
 def acquire_seat(kind: str, holder: str, *, most: int, until: datetime.datetime) -> uuid.UUID | None:

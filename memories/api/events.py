@@ -17,6 +17,7 @@ from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
+from rest_framework.authentication import get_authorization_header
 from rest_framework.exceptions import APIException, Throttled
 from rest_framework.renderers import BaseRenderer, JSONRenderer
 from rest_framework.request import Request
@@ -25,7 +26,7 @@ from rest_framework.views import APIView
 
 from conflicts.events import Announcement, Bookmark, Happening, News, NoBookmark, latest, list_events
 from memories.access import Principal, rate_limits
-from memories.rest.authentication import KeyAuthentication, principal_of
+from memories.rest.authentication import bearer_of, principal_of
 from memories.rest.fields import AboutUserQuery, Text, validated
 from memories.rest.inputs import namespace_form
 
@@ -137,7 +138,7 @@ def _listened(request: Request, query: Mapping[str, str], *, since: str | None) 
     def look(mark: Bookmark) -> News:
         """Return what is new, in a transaction of its own; no connection is kept while the stream sleeps."""
         try:
-            KeyAuthentication().authenticate(request)  # a key that ended meanwhile hears no more
+            bearer_of(get_authorization_header(request), now=timezone.now())  # who ended meanwhile hears no more
             return list_events(principal, since=mark, limit=PAGE, **query)
         finally:
             connection.close_if_unusable_or_obsolete()

@@ -2,6 +2,8 @@
 
 import datetime
 import uuid
+from dataclasses import dataclass
+from math import ceil
 from typing import ClassVar
 
 from django.db import models, transaction
@@ -23,13 +25,35 @@ TAKE = """
         FROM (SELECT k.rate, least(k.rate, b.tokens + k.rate / 60.0
             * greatest(0, extract(epoch FROM statement_timestamp() - b.at)::float)) AS filled
             FROM {source} AS k WHERE k.key = b.key_id) AS now)
-    RETURNING wait
+    RETURNING wait, tokens
 """
 SIT = """
     INSERT INTO memories_seat (id, kind, holder, until)
     SELECT %(id)s, %(kind)s, %(holder)s, %(until)s
     WHERE (SELECT count(*) FROM memories_seat WHERE kind = %(kind)s AND holder = %(holder)s) < %(most)s
 """
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """What a key may do: its requests a minute, the tokens left of them, and the seconds to wait for what was asked.
+
+    Below no tokens it is in debt; where it has not to wait they were taken.
+    """
+
+    rate: int
+    tokens: float
+    wait: float
+
+    @property
+    def left(self) -> int:
+        """Return how many requests it may make at once."""
+        return max(0, int(self.tokens))
+
+    @property
+    def seconds_until_full(self) -> int:
+        """Return how long until it may make all of them."""
+        return ceil((self.rate - self.tokens) * 60 / self.rate)
 
 
 class RateBudget(models.Model):
@@ -44,11 +68,11 @@ class RateBudget(models.Model):
         return f"{self.tokens:.1f} of key {self.key_id}"
 
     @staticmethod
-    def take(key_id: uuid.UUID, *, rate: int, weight: int) -> float:
-        """Take tokens and return 0, or the seconds until there are enough. One statement, whoever else asks."""
+    def take(key_id: uuid.UUID, *, rate: int, weight: int) -> "Allowance":
+        """Take tokens if there are enough; return what is left. One statement, whoever else asks."""
         one = "(SELECT %(key)s::uuid AS key, %(rate)s::float AS rate)"
-        ((wait,),) = fetch(TAKE.format(source=one), {"key": key_id, "rate": rate, "weight": weight})
-        return float(wait)
+        ((wait, tokens),) = fetch(TAKE.format(source=one), {"key": key_id, "rate": rate, "weight": weight})
+        return Allowance(rate, tokens, wait)
 
 
 class Seat(models.Model):

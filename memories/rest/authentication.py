@@ -16,6 +16,7 @@ from memories.access import Principal, admit_key, connect, principal_of_key
 from memories.models import KeyText
 from memories.models.enums import Verb
 from memories.models.namespace import BadUser, parts_of
+from memories.rest import rate_headers
 
 METHOD_VERB = {"GET": Verb.READ, "HEAD": Verb.READ, "OPTIONS": Verb.READ}
 
@@ -121,7 +122,7 @@ def _known(principal: Principal | None, *, now: datetime.datetime) -> Principal:
 
 
 class KeyAuthentication(BaseAuthentication):
-    """The principal behind an API key becomes `request.user`; what it waits for its rate stands in `rate_wait`."""
+    """The principal behind an API key becomes `request.user`; what it may still do is kept beside (`rate_headers`)."""
 
     def authenticate(self, request: Request) -> tuple[Principal, None] | None:
         """None without a header; AuthenticationFailed with a bad one."""
@@ -132,7 +133,7 @@ class KeyAuthentication(BaseAuthentication):
             return bearer_of(header, now=now), None
         admitted = admit_key(_key_in(header), now=now)
         principal = _known(admitted.principal if admitted else None, now=now)
-        vars(request)["rate_wait"] = admitted.wait if admitted else None
+        rate_headers.keep(request, admitted.allowance if admitted else None)
         return principal, None
 
     def authenticate_header(self, request: Request) -> str:

@@ -15,6 +15,7 @@ from rest_framework.exceptions import APIException, NotAuthenticated, Throttled,
 
 from memories.errors import NovaError
 from memories.providers import NoSuchModel
+from memories.rest import rate_headers
 
 log = structlog.get_logger(__name__)
 MEDIA_TYPE = "application/problem+json"
@@ -126,6 +127,8 @@ class ProblemMiddleware:
         response = self.get_response(request)
         if self._is_ours(request) and response.status_code >= HTTPStatus.BAD_REQUEST and self._is_page(response):
             response = problem(response.status_code, CODES.get(response.status_code, "error"))
+        for name, value in rate_headers.headers_of(request).items():
+            response.headers[name] = value
         response.headers.setdefault("X-Request-Id", structlog.contextvars.get_contextvars().get("request_id", ""))
         return response
 

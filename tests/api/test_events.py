@@ -462,6 +462,16 @@ def test_a_stream_keeps_its_seat(listen, monkeypatch, settings):
     assert listen().answer.status == 429
 
 
+def test_a_stream_takes_nothing_of_its_keys_rate_while_it_listens(listen, committed, agent_of, monkeypatch):
+    slow = agent_of(committed, requests_per_minute=5)
+    monkeypatch.setattr(door, "EVERY", 0.05)
+    monkeypatch.setattr(door, "HEARTBEAT", 0.3)
+    stream = listen(key=slow.key)
+    assert stream.frame()["retry"]
+    assert [stream.frame() for _ in range(3)] == [{"": "nothing new"}] * 3
+    assert [slow.client.get(URL).status_code for _ in range(5)] == [200] * 4 + [429]
+
+
 def test_a_stream_ends_with_its_key(listen, committed, agent, deeds, monkeypatch):
     monkeypatch.setattr(door, "EVERY", 0.05)
     stream = listen()

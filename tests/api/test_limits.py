@@ -235,3 +235,34 @@ def test_connecting_is_given_up_after_five_times(principal, monkeypatch):
         with pytest.raises(OperationalError), access.enter(principal, why="test"):
             pass
     assert naps == [0.1, 0.2, 0.4, 0.8, 1.6]
+
+
+def rates(answer):
+    return {name.removeprefix("RateLimit-"): value for name, value in answer.headers.items() if "RateLimit" in name}
+
+
+def test_answers_tell_what_the_key_may_still_do(agent_of, project):
+    slow = agent_of(project, requests_per_minute=4)
+    told = [rates(slow.client.get("/api/v1/namespaces")) for _ in range(5)]
+    assert [int(each["Remaining"]) for each in told] == [3, 2, 1, 0, 0]
+    assert {(each["Limit"], each["Policy"]) for each in told} == {("4", "4;w=60")}
+    assert all(14 <= int(each["Reset"]) - 15 * passed <= 15 for passed, each in enumerate(told[:4]))
+    for path in ("/api/v1/fragments/nothing", "/api/v1/nowhere"):
+        assert rates(slow.client.get(path)).get("Remaining") in (None, "0")
+
+
+def test_a_batch_takes_what_it_weighs_and_a_debt_leaves_nothing(agent_of, project):
+    slow = agent_of(project, requests_per_minute=10)
+
+    def searched(times):
+        searches = [{"namespace": "acme:main", "query": "the mill"}] * times
+        return rates(slow.client.post("/api/v1/search/batch", {"searches": searches}, format="json"))
+
+    assert searched(4)["Remaining"] == "6"
+    slow = agent_of(project, requests_per_minute=10)
+    debt = searched(30)
+    assert (debt["Remaining"], 170 <= int(debt["Reset"]) <= 181) == ("0", True)
+
+
+def test_who_has_no_limit_hears_of_none(agent_of, project):
+    assert rates(agent_of(project, requests_per_minute=0).client.get("/api/v1/namespaces")) == {}
