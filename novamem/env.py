@@ -31,6 +31,7 @@ ROOT = Path(__file__).resolve().parent.parent
 VERSION: str = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
 # Names that are not read any more, and what to set instead.
 MODEL = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?")  # as hubs name them
+ORIGIN = re.compile(r"https?://[^/\s,*]+")
 PREFIX = re.compile(r"(/(?!\.\.?(/|$))[A-Za-z0-9._~-]+)*")  # the path of a URL, without what would have to be escaped
 GONE = {"OLLAMA_BASE_URL": "LLM_SIDECAR_URL (or, deprecated, OLLAMA_HOST)"}
 
@@ -94,6 +95,10 @@ Words = Annotated[
 ]
 POSTGRES = _only(_leads_to_postgres, " must be a URL such as postgres://user:password@host:5432/name.")
 HTTP = _beginning("a URL such as http://127.0.0.1:11434/v1", "http://", "https://")
+ORIGINS = _only(
+    lambda given: all(origin == "*" or ORIGIN.fullmatch(origin) for origin in given),
+    "={!r} are no origins. Write each such as https://app.example.com, without a path; or * for all.",
+)
 POSITIVE = _only(lambda value: 0 < value <= 1_000_000, " must be above 0 and at most 1000000.")
 DAYS, AGED = _within(1, 36_500), _within(0, 36_500)  # what fits the calendar
 # Of what is still needed for a month: by undo, by charts. 0 keeps it for good.
@@ -147,6 +152,7 @@ class Settings(BaseSettings):
     PORT: Annotated[int, "server.port"] = 8000
     ALLOWED_HOSTS: Annotated[Words, "server.allowed_hosts"] = ["localhost", "127.0.0.1", "[::1]"]
     CSRF_TRUSTED_ORIGINS: Annotated[Words, "server.csrf_trusted_origins"] = []
+    CORS_ALLOWED_ORIGINS: Annotated[Words, "server.cors_allowed_origins", ORIGINS] = []
     BEHIND_TLS: Annotated[Flag, "server.behind_tls"] = False
     TRUSTED_PROXIES: Annotated[Words, "server.trusted_proxies"] = ["127.0.0.1", "::1"]
     REQUIRE_SECOND_FACTOR: Annotated[Flag, "server.require_second_factor"] = False

@@ -21,6 +21,12 @@ ENV_PLACES = env.PLACE_OF
 DEBUG = given.DEBUG
 ALLOWED_HOSTS = given.ALLOWED_HOSTS
 CSRF_TRUSTED_ORIGINS = given.CSRF_TRUSTED_ORIGINS
+# Pages of other origins may ask what takes a key, without cookies.
+CORS_ALLOWED_ORIGINS = [origin for origin in given.CORS_ALLOWED_ORIGINS if origin != "*"]
+CORS_ALLOW_ALL_ORIGINS = "*" in given.CORS_ALLOWED_ORIGINS
+CORS_URLS_REGEX = r"^/(api|v1|compat)/"
+CORS_ALLOW_HEADERS = ["*", "authorization"]  # which no star stands for
+CORS_EXPOSE_HEADERS = ["*"]
 URL_PREFIX = given.URL_PREFIX
 FORCE_SCRIPT_NAME = URL_PREFIX or None
 REQUIRE_SECOND_FACTOR = given.REQUIRE_SECOND_FACTOR
@@ -135,6 +141,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    *(["corsheaders.middleware.CorsMiddleware"] if given.CORS_ALLOWED_ORIGINS else []),
     "django_prometheus.middleware.PrometheusBeforeMiddleware",
     "novamem.probe_host.ProbeHost",
     "django.middleware.security.SecurityMiddleware",
@@ -151,6 +158,7 @@ MIDDLEWARE = [
     "django_htmx.middleware.HtmxMiddleware",
     "django_prometheus.middleware.PrometheusAfterMiddleware",
     # Innermost: they are synchronous, and so one thread carries a request through all of them.
+    "memories.rest.compression.CompressionMiddleware",
     "novamem.slow_requests.SlowRequestLog",
     "memories.console.logins.SecondFactorGate",
     "memories.admin.AttributionMiddleware",
