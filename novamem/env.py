@@ -32,6 +32,7 @@ VERSION: str = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["
 # Names that are not read any more, and what to set instead.
 MODEL = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?")  # as hubs name them
 ORIGIN = re.compile(r"https?://[^/\s,*]+")
+UPSTREAM, NAMED = re.compile(r"[A-Za-z0-9_-]+=https?://[^/\s].*"), re.compile(r"[A-Za-z0-9_-]+=\S+")
 PREFIX = re.compile(r"(/(?!\.\.?(/|$))[A-Za-z0-9._~-]+)*")  # the path of a URL, without what would have to be escaped
 GONE = {"OLLAMA_BASE_URL": "LLM_SIDECAR_URL (or, deprecated, OLLAMA_HOST)"}
 
@@ -98,6 +99,14 @@ HTTP = _beginning("a URL such as http://127.0.0.1:11434/v1", "http://", "https:/
 ORIGINS = _only(
     lambda given: all(origin == "*" or ORIGIN.fullmatch(origin) for origin in given),
     "={!r} are no origins. Write each such as https://app.example.com, without a path; or * for all.",
+)
+UPSTREAMS = _only(
+    lambda given: all(UPSTREAM.fullmatch(each) for each in given),
+    "={!r} are no upstreams. Write each as a name and a URL, such as fast=https://api.example.com/v1.",
+)
+# Said without the value, which is secret.
+KEYS = _only(
+    lambda given: all(NAMED.fullmatch(each) for each in given), " must be names and keys, such as fast=sk-1,other=sk-2."
 )
 POSITIVE = _only(lambda value: 0 < value <= 1_000_000, " must be above 0 and at most 1000000.")
 DAYS, AGED = _within(1, 36_500), _within(0, 36_500)  # what fits the calendar
@@ -192,6 +201,9 @@ class Settings(BaseSettings):
     PROXY_UPSTREAM_KEY: Annotated[str, "proxy.upstream_key"] = ""
     PROXY_ANTHROPIC_URL: Annotated[str, "proxy.anthropic_url", HTTP] = ""
     PROXY_ANTHROPIC_KEY: Annotated[str, "proxy.anthropic_key"] = ""
+    PROXY_UPSTREAMS: Annotated[Words, "proxy.upstreams", UPSTREAMS] = []
+    PROXY_UPSTREAM_KEYS: Annotated[Words, "proxy.upstream_keys", KEYS] = []
+    PROXY_CALLER_KEYS: Annotated[Flag, "proxy.caller_keys"] = False
     PROXY_INJECT: Annotated[str, "proxy.inject", _one_of("last_user", "system")] = "last_user"
     PROXY_MAX_TOKENS: Annotated[int, "proxy.max_tokens", POSITIVE] = 1200
     PROXY_TOP_K: Annotated[int, "proxy.top_k", POSITIVE] = 10
@@ -287,6 +299,10 @@ class Settings(BaseSettings):
     def _together(self) -> "Settings":
         if bool(self.COGNITION_LLM_HOST) != bool(self.COGNITION_LLM_PORT):
             raise ValueError("COGNITION_LLM_HOST and COGNITION_LLM_PORT go together: set both or neither.")
+        if stray := self.named("PROXY_UPSTREAM_KEYS").keys() - self.named("PROXY_UPSTREAMS").keys():
+            raise ValueError(
+                f"PROXY_UPSTREAM_KEYS has keys for {', '.join(sorted(stray))}; name these in PROXY_UPSTREAMS."
+            )
         for names in RISING:
             values = [getattr(self, name) for name in names]
             if values != sorted(values) or (names == COMPACTED and len({*values}) < len(values)):
@@ -306,6 +322,10 @@ class Settings(BaseSettings):
         values = config.read(ROOT, {place: _kind(name) for name, place in PLACE_OF.items()})
         named = {name: values[place] for name, place in PLACE_OF.items() if place in values}
         return env_settings, InitSettingsSource(settings_cls, named)
+
+    def named(self, setting: str) -> dict[str, str]:
+        """Return a setting of words such as `name=value`, by their names."""
+        return dict(word.split("=", 1) for word in getattr(self, setting))
 
     def origins(self) -> dict[str, str]:
         """Return where each value comes from: `environment`, `.env`, `TOML` or `default`."""

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.conf import settings
 
-SECRET = re.compile(r"(_KEY|_TOKEN|_PASSWORD|_HEADERS)$")
+SECRET = re.compile(r"(_KEYS?|_TOKEN|_PASSWORD|_HEADERS)$")
 PASSWORD = re.compile(r"//([^:/@]*):[^@]*@")
 HIDDEN = "(not shown)"
 
@@ -21,8 +21,10 @@ def shown_settings() -> list[dict[str, Any]]:
 
 def masked(name: str, value: Any) -> Any:
     """Return the value without its secrets."""
+    if SECRET.search(name) and isinstance(value, str | list):
+        return HIDDEN if value else value
+    if isinstance(value, list):
+        return [masked(name, each) for each in value]
     if not isinstance(value, str):
         return value
-    if SECRET.search(name):
-        return HIDDEN if value else ""
     return PASSWORD.sub(rf"//\1:{HIDDEN}@", value)

@@ -3,6 +3,7 @@
 import asyncio
 import weakref
 from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from urllib.parse import quote, unquote
@@ -43,6 +44,7 @@ NOT_ANSWERED = OF_THE_CONNECTION | {
     *("content-security-policy", "content-security-policy-report-only"),
 }
 OURS = "x-novamem-"
+UPSTREAM, UPSTREAM_KEY = "X-NovaMem-Upstream", "X-NovaMem-Upstream-Key"
 READING = ("GET", "HEAD")
 # Methods and paths of what leaves nothing behind in the account that a stranger could list, read or delete.
 COMMON = (
@@ -53,26 +55,46 @@ COMMON = (
     *("POST images/generations", "POST images/edits", "POST images/variations"),
 )
 log = structlog.get_logger(__name__)
-_clients: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[bool, httpx2.AsyncClient]]"
+_clients: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, dict[bool, httpx2.AsyncClient]]"
 _clients = weakref.WeakKeyDictionary()
 
 
-def require_upstream(path: str) -> str:
-    """Return the operator's base URL for a path. Raise Refused (503) without one."""
-    url: str = settings.PROXY_ANTHROPIC_URL if _is_for_anthropic(path) else settings.PROXY_UPSTREAM_URL
-    if not url:
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Whom a request goes to: the base URL, and the header with the key that opens it."""
+
+    base: str
+    credential: dict[str, str]
+
+
+def target_of(headers: Mapping[str, str], path: str) -> Target:
+    """Return the operator's service for a path, or the one of theirs that the caller names where they have names.
+
+    Raise ProxyRefused: 503 without one, 400 for an unknown name, 403 for a key of the caller's own where none may be
+    given.
+    """
+    name = headers.get(UPSTREAM, "").strip() if settings.PROXY_UPSTREAMS else ""
+    is_anthropic = path.strip("/").partition("/")[0] == "messages"
+    if name and name not in settings.PROXY_UPSTREAMS:
+        raise ProxyRefused(400, "unknown_upstream", "No upstream of this server has that name.", param=UPSTREAM)
+    if name:
+        base, key = settings.PROXY_UPSTREAMS[name], settings.PROXY_UPSTREAM_KEYS.get(name, "")
+    elif is_anthropic and settings.PROXY_ANTHROPIC_URL:
+        base, key = settings.PROXY_ANTHROPIC_URL, settings.PROXY_ANTHROPIC_KEY
+    else:
+        base, key, is_anthropic = settings.PROXY_UPSTREAM_URL, settings.PROXY_UPSTREAM_KEY, False
+    if not base:
         raise ProxyRefused(503, "no_upstream", "No upstream is configured: set PROXY_UPSTREAM_URL.")
-    return url.rstrip("/")
+    if own := headers.get(UPSTREAM_KEY, "").strip():
+        if not settings.PROXY_CALLER_KEYS:
+            raise ProxyRefused(403, "not_permitted", "This server takes no keys for the upstream.", param=UPSTREAM_KEY)
+        key = own
+    credential = {"x-api-key": key} if is_anthropic else {"Authorization": f"Bearer {key}"}
+    return Target(base.rstrip("/"), credential if key else {})
 
 
-def _is_for_anthropic(path: str) -> bool:
-    """Return whether a path is asked of Anthropic's own service, where the operator has one."""
-    return bool(settings.PROXY_ANTHROPIC_URL) and path.strip("/").partition("/")[0] == "messages"
-
-
-def url_of(request: HttpRequest, path: str) -> str:
+def url_of(base: str, request: HttpRequest, path: str) -> str:
     """Where a request for `/v1/{path}` goes. Raise Refused for a path that would climb out of the upstream's."""
-    base = require_upstream(path)
     plain = path
     while plain != (plain := unquote(plain)):  # a server behind may decode it once more than we do
         pass
@@ -102,10 +124,10 @@ def require_path(principal: Principal, method: str, path: str) -> None:
 async def ask(request: HttpRequest, path: str, content: bytes | AsyncIterator[bytes] | None) -> httpx2.Response:
     """Return the upstream's answer as soon as its head is there; its body is still to be read, and it is to be closed.
 
-    Raise Refused: 503 without an upstream, 502 for one that does not answer.
+    Raise Refused as `target_of`, and 502 for one that does not answer.
     """
-    url = url_of(request, path)
-    headers = _sent(request.headers, path)
+    target = target_of(request.headers, path)
+    url, headers = url_of(target.base, request, path), _sent(request.headers, target)
     if isinstance(content, AsyncIterator) and (length := request.headers.get("Content-Length")):
         headers["Content-Length"] = length
     client = _client(trust_env=not is_loopback(url))  # a proxy of the environment is not for one's own machine
@@ -120,7 +142,7 @@ async def ask(request: HttpRequest, path: str, content: bytes | AsyncIterator[by
         raise ProxyRefused(502, "upstream_unreachable", "The upstream can't be reached.") from error
 
 
-def _sent(headers: Mapping[str, str], path: str) -> httpx2.Headers:
+def _sent(headers: Mapping[str, str], target: Target) -> httpx2.Headers:
     """The caller's headers for the upstream: without what is between us and the caller, with the upstream's own key.
 
     Not packed: what passes has to be read, to be remembered.
@@ -131,10 +153,7 @@ def _sent(headers: Mapping[str, str], path: str) -> httpx2.Headers:
         if name.lower() not in NOT_SENT and not name.lower().startswith((OURS, "x-forwarded-"))
     }
     passed["Accept-Encoding"] = "identity"
-    if _is_for_anthropic(path):
-        passed["x-api-key"] = settings.PROXY_ANTHROPIC_KEY
-    elif settings.PROXY_UPSTREAM_KEY:
-        passed["Authorization"] = f"Bearer {settings.PROXY_UPSTREAM_KEY}"
+    passed |= target.credential
     return httpx2.Headers(passed, encoding="latin-1")  # byte by byte as they came
 
 
@@ -154,22 +173,19 @@ async def response_chunks(request: HttpRequest) -> AsyncIterator[bytes]:
 
 
 def _client(*, trust_env: bool) -> httpx2.AsyncClient:
-    """Return the client of this event loop: connections belong to one."""
-    loop = asyncio.get_running_loop()
-    known, client = _clients.get(loop, (None, None))
-    if client is None or known is not trust_env:
-        client = httpx2.AsyncClient(
+    """Return a client of this event loop: connections belong to one."""
+    clients = _clients.setdefault(asyncio.get_running_loop(), {})
+    if trust_env not in clients:
+        clients[trust_env] = httpx2.AsyncClient(
             trust_env=trust_env,
             limits=LIMITS,
             follow_redirects=False,
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),  # one client serves all tenants
         )
-        _clients[loop] = (trust_env, client)
-    return client
+    return clients[trust_env]
 
 
 async def close_connections() -> None:
     """Close this event loop's connections."""
-    _, client = _clients.pop(asyncio.get_running_loop(), (None, None))
-    if client is not None:
+    for client in _clients.pop(asyncio.get_running_loop(), {}).values():
         await client.aclose()

@@ -91,7 +91,7 @@ def _is_too_large(request: HttpRequest) -> bool:
 def _admitted(principal: Principal, request: HttpRequest, form: Format) -> Chat | None:
     """Return what is asked, read without the database and off the event loop: a body may be long. None for what passes
     unread."""
-    upstream.require_upstream(form.path)
+    upstream.target_of(request.headers, form.path)  # before anything is looked up
     if request.method != "POST":
         raise ProxyRefused(405, "method_not_allowed", "Use POST.")
     try:

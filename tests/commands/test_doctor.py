@@ -173,6 +173,8 @@ def test_secrets_are_hidden_wherever_settings_are_shown(name):
 def test_passwords_in_urls_are_hidden(name):
     assert masked(name, "postgres://me:hush@host/name") == f"postgres://me:{HIDDEN}@host/name"
     assert masked("EVENT_STREAMS_PER_KEY", 10) == 10
+    assert masked("PROXY_UPSTREAMS", ["a=https://me:hush@host/v1"]) == [f"a=https://me:{HIDDEN}@host/v1"]
+    assert (masked("PROXY_UPSTREAM_KEYS", ["a=hush"]), masked("PROXY_UPSTREAM_KEYS", [])) == (HIDDEN, [])
 
 
 def test_models_that_work_goes_on_without_are_asked(doctor, healthy, settings, tmp_path):

@@ -53,6 +53,13 @@ from novamem import env
         ("URL_PREFIX", "/novamem\n", "such as /novamem"),
         ("URL_PREFIX", "/apps/../novamem", "such as /novamem"),
         ("URL_PREFIX", "https://example.org/novamem", "such as /novamem"),
+        ("CORS_ALLOWED_ORIGINS", "app.example.com", "such as https://app.example.com"),
+        ("CORS_ALLOWED_ORIGINS", "https://app.example.com/", "without a path"),
+        ("CORS_ALLOWED_ORIGINS", "https://a.example.com,https://*.example.com", "no origins"),
+        ("PROXY_UPSTREAMS", "https://api.example.com/v1", "a name and a URL"),
+        ("PROXY_UPSTREAMS", "fast=api.example.com", "a name and a URL"),
+        ("PROXY_UPSTREAM_KEYS", "hush", "names and keys"),
+        ("PROXY_UPSTREAM_KEYS", "fast=hush", "for fast; name these in PROXY_UPSTREAMS"),
         ("DECAY_PER_DAY", "-1", "0 to 10"),
         ("COLD_BELOW", "1.5", "0 to 1"),
         ("ARCHIVE_BELOW", "0.2", "COLD_BELOW have to rise"),
@@ -78,6 +85,7 @@ def test_a_wrong_setting_is_named(monkeypatch, name, value, hint):
         env.load()
     assert hint in str(raised.value)
     assert "\n" not in str(raised.value)
+    assert "hush" not in str(raised.value)
 
 
 def test_every_wrong_one_is_named(monkeypatch):
@@ -97,6 +105,8 @@ def test_every_wrong_one_is_named(monkeypatch):
         ("BEHIND_TLS", "yes", True),
         ("URL_PREFIX", "", ""),
         ("URL_PREFIX", "/apps/.novamem-2_a~", "/apps/.novamem-2_a~"),
+        ("CORS_ALLOWED_ORIGINS", "*", ["*"]),
+        ("PROXY_UPSTREAMS", "a=http://127.0.0.1:1/v1,b=https://x/v1", ["a=http://127.0.0.1:1/v1", "b=https://x/v1"]),
         ("ALLOWED_HOSTS", "", []),
         ("ALLOWED_HOSTS", "a.example,,b.example", ["a.example", "b.example"]),
         ("SECRET_KEY", "$HOME", "$HOME"),
