@@ -282,6 +282,42 @@ def test_results_and_words_stand_in_one_message(claude, upstream, captured):
     assert row.turns[1]["attested"] is False
 
 
+def test_what_claude_code_tells_in_the_users_place_is_nobodys_word(claude, upstream, remember, captured):
+    remember(HERON)
+    reminder = {"type": "text", "text": "<system-reminder>\nThe heron nests in the todo list.\n</system-reminder>"}
+    asked = {"role": "user", "content": [reminder, {"type": "text", "text": ASKED}]}
+    Messages(claude).ask([asked])
+    sent = upstream.asked[-1].json["messages"][0]["content"]
+    assert sent[:2] == asked["content"]
+    assert [line.text for line in block_in(sent[2]["text"]).lines] == [HERON]
+    assert said(captured()[0])[0] == ("user", ASKED, False)
+    use = {"type": "tool_use", "id": "toolu_1", "name": "weather", "input": CALLED}
+    result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": SUNNY}
+    told = [asked, {"role": "assistant", "content": [use]}, {"role": "user", "content": [result, reminder]}]
+    Messages(claude).ask(told)
+    assert [turn[0] for turn in said(captured(2)[1])] == ["tool", "assistant"]
+    assert "<memory-context" in upstream.asked[-1].json["messages"][0]["content"][2]["text"]
+    assert upstream.asked[-1].json["messages"][1:] == told[1:]
+
+
+@pytest.mark.parametrize(
+    ("user_id", "user"),
+    [
+        ("ann", "ann"),
+        ("user_3f0_account_5b1_session_9c2-77", "user_3f0_account_5b1"),
+        (json.dumps({"device_id": "d1", "account_uuid": "a1", "session_id": "s1"}), "a1"),
+        (json.dumps({"device_id": "d1", "account_uuid": "", "session_id": "s1"}), "d1"),
+        ("{", "{"),
+        ("7", "7"),
+        (7, 7),
+        (None, None),
+    ],
+)
+def test_a_users_sessions_are_one_user(user_id, user):
+    body = {"messages": [], "metadata": {"user_id": user_id}}
+    assert anthropic_messages.prompt_of(json.dumps(body).encode()).named_users == [("metadata.user_id", user)]
+
+
 def test_where_the_cache_ends_changes_no_turn():
     def asked(*cached):
         more = {"cache_control": {"type": "ephemeral"}}
