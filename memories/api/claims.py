@@ -11,7 +11,6 @@ from typing import Any
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema
-from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -20,53 +19,10 @@ from conflicts.history import BeliefQuery, Believed, believed_claims, claims, lo
 from memories import access
 from memories.api.pagination import cursor_of, links_of, page_at, page_of
 from memories.cursors import NEWEST_FIRST, Cursor, reading_order
-from memories.models.enums import Status
 from memories.rest.authentication import principal_of
 from memories.rest.claims import BelievedAnswer, ClaimsQuery
-from memories.rest.fields import AboutUserQuery, Text, validated
-from memories.rest.inputs import namespace_form
-from memories.rest.rulings import RulingMarkAnswer
-
-BY_PERIOD = ("begins", "recorded_at", "id")
-
-
-class TimelineQuery(AboutUserQuery):
-    """Which key."""
-
-    namespace = Text(required=False, validators=[namespace_form])
-    subject = Text(max_length=100)
-    predicate = Text(max_length=100)
-    session_id = Text(max_length=255, allow_blank=True, default="")
-    limit = serializers.IntegerField(
-        min_value=1,
-        max_value=200,
-        default=50,
-        help_text="Memories; one that has claimed several values of the key shows each.",
-    )
-    cursor = Text(required=False)
-
-
-class BeliefAnswer(serializers.Serializer[Any]):
-    """What was believed of a claim for a time; `until` null means still."""
-
-    until = serializers.DateTimeField(allow_null=True)
-    status = serializers.ChoiceField(Status.choices)
-    value = serializers.CharField()
-    valid_from = serializers.DateTimeField(allow_null=True)
-    valid_until = serializers.DateTimeField(allow_null=True)
-
-    def get_fields(self) -> dict[str, Any]:
-        """With `from`, which is no name in Python."""
-        return {"from": serializers.DateTimeField(source="since"), **super().get_fields()}
-
-
-class LifeAnswer(BelievedAnswer):
-    """A claim on a key and all that was ever believed of it."""
-
-    superseded_by = serializers.UUIDField(allow_null=True)
-    moved = serializers.BooleanField(help_text="It was changed and says nothing of this key any more.")
-    beliefs = BeliefAnswer(many=True)
-    rulings = RulingMarkAnswer(many=True, help_text="All that was ever ruled on what it says, oldest first.")
+from memories.rest.fields import validated
+from memories.rest.histories import BY_PERIOD, LifeAnswer, TimelineQuery
 
 
 class ClaimsView(APIView):

@@ -11,36 +11,30 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from conflicts.ruling_marks import ruling_marks_of
 from memories import access
 from memories.access import Principal
 from memories.api.pagination import page_of, paged
 from memories.erasure import forget, sees_backups
 from memories.ingest import prepare, store, store_each
 from memories.ingest.updates import revise
-from memories.models import KEY_LIMIT, Embedding, Fragment, Revision
+from memories.models import Embedding
 from memories.models.answer_rows import load_answer_rows
-from memories.models.enums import FragmentType, SourceType, Status, Tier
 from memories.providers import active_model
 from memories.rest.answers import FragmentAnswer, StoredAnswer, answers
 from memories.rest.authentication import principal_of
 from memories.rest.entity_tags import ETAG, IF_MATCH, matching, tagged
-from memories.rest.fields import AboutUserQuery, Moment, Text, several, validated
+from memories.rest.fields import AboutUserQuery, validated
+from memories.rest.fragment_lists import ListQuery, matching_fragments
 from memories.rest.fragments import (
     IDEMPOTENCY,
     answer_of,
     batch_answers,
-    readable_fragment,
     stored_answers,
     with_capacity,
 )
+from memories.rest.histories import HistoryAnswer, history_answer
 from memories.rest.idempotency import IdempotentAnswer, answer_once
-from memories.rest.inputs import FragmentBatch, FragmentChange, FragmentInput, draft_of, namespace_form
-from memories.rest.rulings import RulingMarkAnswer
-from memories.retrieval import Filters
-
-MOST_IDS = 200
-
+from memories.rest.inputs import FragmentBatch, FragmentChange, FragmentInput, draft_of
 
 HELD_IN = OpenApiParameter(
     "X-NovaMem-Backups", str, OpenApiParameter.HEADER, response=[204], description="Backups that hold it still, by id."
@@ -54,27 +48,6 @@ RESTORED = OpenApiParameter(
     response=[204],
     description="What stands again since it had lost to what was forgotten, by id; the first hundred.",
 )
-
-
-class ListQuery(AboutUserQuery):
-    """The filters of a list."""
-
-    namespace = Text(required=False, validators=[namespace_form])
-    type = serializers.ChoiceField(FragmentType.choices, required=False)
-    status = several([*Status.choices, ("all", "all")])
-    tier = serializers.ChoiceField(Tier.choices, required=False)
-    tag = Text(max_length=100, required=False)
-    agent = Text(max_length=63, required=False)
-    source_type = serializers.ChoiceField(SourceType.choices, required=False)
-    key = Text(max_length=KEY_LIMIT, required=False, trim_whitespace=False)
-    since = Moment(required=False)
-    until = Moment(required=False)
-    q = Text(max_length=200, required=False)
-    owner = serializers.ChoiceField(["me"], required=False)
-    ids = Text(required=False)
-    count = serializers.BooleanField(default=False)
-    limit = serializers.IntegerField(min_value=1, max_value=200, default=50)
-    cursor = Text(required=False)
 
 
 class CountAnswer(serializers.Serializer[Any]):
@@ -110,7 +83,7 @@ class StoreView(APIView):
         query = validated(ListQuery, {**params.dict(), **several_times})
         principal = principal_of(request)
         with access.enter(principal, why="list"):
-            rows = _matching(principal, query)
+            rows = matching_fragments(principal, query)
             if query["count"]:
                 return Response({"count": rows.count()})
             return Response(_page(request, principal, rows, query))
@@ -155,35 +128,6 @@ def _page(request: Request, principal: Principal, rows: QuerySet[Any], query: di
         limit=query["limit"],
         cursor=query.get("cursor"),
     )
-
-
-def _matching(principal: Principal, query: dict[str, Any]) -> QuerySet[Any]:
-    rows = Fragment.objects.within(principal.project_id)
-    if "ids" in query:
-        return rows.filter(namespace__in=access.readable_scopes(principal), id__in=_uuids(query["ids"])).newest_first()
-    if "namespace" in query:
-        rows = rows.filter(namespace__in=access.readable_scopes(principal, [query["namespace"]]))
-    else:
-        rows = rows.filter(namespace__in=access.readable_scopes(principal))
-    names = {"type": "type", "tier": "tier", "agent": "agent", "source_type": "source_type", "tags": "tag"}
-    wanted: dict[str, Any] = {field: [query[name]] for field, name in names.items() if name in query}
-    wanted |= {name: query[name] for name in ("since", "until") if name in query}
-    statuses = query.get("status") or [Status.ACTIVE]
-    conditions = {"status__in": statuses} if "all" not in statuses else {}
-    conditions |= {"key": query["key"]} if "key" in query else {}
-    conditions |= {"content__icontains": query["q"]} if "q" in query else {}
-    conditions |= {"owner_id": principal.owner_id} if "owner" in query else {}
-    return rows.filter(Filters(**wanted).conditions(), **conditions).newest_first()
-
-
-def _uuids(text: str) -> list[uuid.UUID]:
-    try:
-        found = [uuid.UUID(part) for part in text.split(",")]
-    except ValueError as error:
-        raise serializers.ValidationError({"ids": ["Give ids separated by commas."]}) from error
-    if len(found) > MOST_IDS:
-        raise serializers.ValidationError({"ids": [f"Give at most {MOST_IDS} ids."]})
-    return found
 
 
 class BlockedAnswer(serializers.Serializer[Any]):
@@ -306,35 +250,6 @@ class FragmentView(APIView):
         return Response(status=204, headers=answer)
 
 
-class RevisionAnswer(serializers.Serializer[Any]):
-    """A former text."""
-
-    revision = serializers.IntegerField()
-    content = serializers.CharField()
-    recorded_at = serializers.DateTimeField()
-
-
-class EventAnswer(serializers.Serializer[Any]):
-    """A change: when, by whom, what the fragment was after it."""
-
-    at = serializers.DateTimeField(source="pgh_created_at")
-    kind = serializers.CharField(source="pgh_label")
-    who = serializers.DictField(source="pgh_context", allow_null=True)
-    revision = serializers.IntegerField()
-    status = serializers.CharField()
-    importance = serializers.FloatField()
-    base_relevance = serializers.FloatField()
-    is_pinned = serializers.BooleanField()
-
-
-class HistoryAnswer(serializers.Serializer[Any]):
-    """What happened to a fragment, oldest first."""
-
-    revisions = RevisionAnswer(many=True)
-    events = EventAnswer(many=True)
-    rulings = RulingMarkAnswer(many=True, help_text="What people ruled on it or on what it claims.")
-
-
 class HistoryView(APIView):
     """The history of a fragment."""
 
@@ -346,8 +261,4 @@ class HistoryView(APIView):
         """
         principal = principal_of(request)
         with access.enter(principal, why="history"):
-            row: Any = readable_fragment(principal, fragment_id)
-            revisions = Revision.objects.within(principal.project_id).filter(fragment=row).order_by("revision")
-            events = row.events.order_by("pgh_id")
-            answer = {"revisions": revisions, "events": events, "rulings": ruling_marks_of(row)}
-            return Response(HistoryAnswer(answer).data)
+            return Response(history_answer(principal, fragment_id))

@@ -12,11 +12,13 @@ from memories.rest.authentication import bearer_of
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """A principal, and the namespace and the user that their connection names (an empty string, None)."""
+    """A principal, the namespace and the user that their connection names (an empty string, None), and the server's
+    address as they know it, without a slash at the end."""
 
     principal: Principal
     namespace: str = ""
     user: str | None = None
+    site: str = ""
 
     def place(self, named: str | None) -> str:
         """Return the namespace of a call: the named one, the connection's, or the only one that the key is for.

@@ -20,6 +20,10 @@ Floor = Annotated[
     Literal["auto"] | Annotated[float, Field(ge=0, le=1)] | None,
     Field(description="What the best hit has to reach, or nothing is answered: auto (the model's own); 0: no floor."),
 ]
+Tokens = Annotated[
+    int | None,
+    Field(description="The answer is never longer, in tokens: the last results are left out, and counted.", ge=100),
+]
 Tags = Annotated[list[str] | None, Field(description="Words to filter by.")]
 
 

@@ -3,6 +3,7 @@
 import datetime
 from collections.abc import Awaitable, Callable, MutableMapping
 from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -63,7 +64,12 @@ class Door:
 @cache
 def _server() -> StrictServer:
     """Return what knows the tools: made once, for it holds nothing of a caller."""
-    return build(TOOLS, caller_of=lambda request: request.scope[CALLER])
+    return build(TOOLS, caller_of=_caller_of)
+
+
+def _caller_of(request: Any) -> Caller:
+    caller: Caller = request.scope[CALLER]
+    return replace(caller, site=str(request.base_url).rstrip("/"))
 
 
 async def _body(receive: Receive) -> bytes:

@@ -10,6 +10,9 @@ TOOLS = (
     Tool(tools.recall, "Find memories"),
     Tool(tools.context, "Context for a prompt"),
     Tool(tools.read_memory, "Read a memory"),
+    Tool(tools.list_memories, "List memories"),
+    Tool(tools.update_memory, "Change a memory", Verb.WRITE, destructive=True),
+    Tool(tools.memory_history, "History of a memory"),
     Tool(tools.forget, "Forget for good", Verb.WRITE, destructive=True),
     Tool(tools.archive, "Archive a memory", Verb.WRITE, destructive=True),
     Tool(tools.unarchive, "Take a memory out of the archive", Verb.WRITE),
@@ -18,7 +21,11 @@ TOOLS = (
     Tool(tools.corroborate, "Another source says so too", Verb.WRITE, idempotent=True),
     Tool(tools.list_conflicts, "Conflicts waiting for a person"),
     Tool(tools.list_claims, "What is believed"),
+    Tool(tools.claim_timeline, "What was believed, and when"),
     Tool(tools.list_namespaces, "Namespaces"),
+    # What connectors of chat programs ask for, by these names.
+    Tool(tools.search_documents, "Search", name="search"),
+    Tool(tools.fetch_document, "Fetch", name="fetch"),
     # Those of the reference memory server.
     Tool(graph.create_entities, "Create entities", Verb.WRITE, idempotent=True),
     Tool(graph.create_relations, "Create relations", Verb.WRITE, idempotent=True),

@@ -43,6 +43,7 @@ class Tool:
     verb: str = Verb.READ
     destructive: bool = False
     idempotent: bool = False
+    name: str = ""  # else the function's
 
     @property
     def hints(self) -> ToolAnnotations:
@@ -74,7 +75,7 @@ def build(tools: Iterable[Tool], *, caller_of: CallerOf) -> StrictServer:
         "novamem", title="NovaMem", version=settings.VERSION, instructions=INSTRUCTIONS, log_level="WARNING"
     )
     for tool in tools:
-        server.add_tool(_served(tool, caller_of), tool.run.__name__, tool.title, annotations=tool.hints)
+        server.add_tool(_served(tool, caller_of), tool.name or tool.run.__name__, tool.title, annotations=tool.hints)
     return server
 
 

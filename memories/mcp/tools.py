@@ -1,34 +1,44 @@
 """The tools of the memory itself: each builds the request that the API knows, and makes one call into a room."""
 
+import json
 import uuid
+from itertools import accumulate
+from textwrap import shorten
 from typing import Annotated, Any, Literal
 
 from django.utils import timezone
 from pydantic import BaseModel, Field
+from rest_framework.exceptions import ValidationError
+from rest_framework.utils.encoders import JSONEncoder
 
-from conflicts.history import BeliefQuery, believed_claims, claims
+from conflicts.history import BeliefQuery, believed_claims, claims, load_lives, timeline
 from conflicts.resolution import waiting
 from conflicts.votes import vote
 from memories import access, erasure, ingest
 from memories.access import NotFound
+from memories.cursors import NEWEST_FIRST, BadCursor, Cursor
 from memories.mcp.callers import Caller
-from memories.mcp.descriptions import ClaimWords, Floor, Id, Kind, MessageWords, Most, Place, Source, Tags, Wide
+from memories.mcp.descriptions import ClaimWords, Floor, Id, Kind, MessageWords, Most, Place, Source, Tags, Tokens, Wide
+from memories.models.answer_rows import load_answer_rows
 from memories.rest.answers import answers
 from memories.rest.claims import BelievedAnswer, ClaimsQuery
 from memories.rest.conflicts import ConflictQuery
 from memories.rest.conflicts import answers as conflict_answers
 from memories.rest.contexts import ContextInput, context_answer, context_of
 from memories.rest.fields import validated
+from memories.rest.fragment_lists import ListQuery, matching_fragments
 from memories.rest.fragments import answer_of, stored_answers
+from memories.rest.histories import BY_PERIOD, LifeAnswer, TimelineQuery, history_answer
 from memories.rest.ingestion import IngestInput, messages_of
-from memories.rest.inputs import FragmentInput, draft_of
+from memories.rest.inputs import FragmentChange, FragmentInput, draft_of
 from memories.rest.search import SearchInput, question_of
 from memories.rest.votes import CorroborateInput, DisputeInput, vote_answer
 from memories.retrieval import search
-from memories.retrieval.context import build_context
+from memories.retrieval.context import build_context, estimate_tokens
 
 SHOWN = ("id", "namespace", "type", "content", "status", "claim", "claims", "trust", "tags", "event_at", "created_at")
 STORED = ("id", "namespace", "status", "deduplicated", "superseded", "pending_conflicts")
+ROOM, TITLE = 40, 80  # tokens of what stands beside the results; characters
 Limit = Annotated[int, Field(description="At most this many.", ge=1, le=200)]
 
 
@@ -95,6 +105,20 @@ def retain_conversation(
     return {"stored": [brief_answer(shown, names=STORED) for shown in stored], "skipped": skipped}
 
 
+def shortened(answer: dict[str, Any], *, max_tokens: int | None) -> dict[str, Any]:
+    """Return an answer of `results` within so many tokens, without the last ones; `left_out` says how many."""
+    if max_tokens is None:
+        return answer
+    results: list[dict[str, Any]] = answer["results"]
+    sums = accumulate((_tokens(row) for row in results), initial=_tokens({**answer, "results": []}) + ROOM)
+    kept = sum(tokens <= max_tokens for tokens in sums) - 1
+    return {**answer, "results": results[: max(0, kept)], "left_out": len(results) - max(0, kept)}
+
+
+def _tokens(value: dict[str, Any]) -> int:
+    return estimate_tokens(f"{json.dumps(value, cls=JSONEncoder)}, ")
+
+
 def recall(
     caller: Caller,
     query: Annotated[str, Field(description="A question or what to look for, in plain words.")],
@@ -106,6 +130,7 @@ def recall(
     as_of: Annotated[str | None, Field(description="What was true then: ISO 8601 with an offset.")] = None,
     project_wide: Wide = None,
     floor: Floor = None,
+    max_tokens: Tokens = None,
 ) -> dict[str, Any]:
     """The memories that answer a question, best first, each with its source, trust and score. What contradicts a claim
     of a stronger source says so (`contradicts`), what may do so names it (`on_record`)."""
@@ -117,7 +142,8 @@ def recall(
     found = search(caller.principal, question_of(values, top_k=values["top_k"]), now=now)
     shown = answers([hit.fragment for hit in found.hits], now=now, model=found.model)
     results = [{**brief_answer(row, score=hit.score), **hit.labels} for row, hit in zip(shown, found.hits, strict=True)]
-    return {"results": results, "degraded": found.degraded, "nothing_relevant": found.nothing_relevant}
+    answer = {"results": results, "degraded": found.degraded, "nothing_relevant": found.nothing_relevant}
+    return shortened(answer, max_tokens=max_tokens)
 
 
 def context(
@@ -142,6 +168,112 @@ def read_memory(caller: Caller, id: Id) -> dict[str, Any]:
     """One memory with everything that is known of it, in whatever status it is."""
     with access.enter(caller.principal, why="read"):
         return answer_of(caller.principal, _id(id))
+
+
+def list_memories(
+    caller: Caller,
+    namespace: Place = None,
+    type: Kind = None,
+    status: Annotated[
+        Literal["active", "quarantined", "superseded", "disputed", "archived", "all"] | None,
+        Field(description="Left out: active."),
+    ] = None,
+    tag: str | None = None,
+    since: Annotated[str | None, Field(description="Stored from then on: ISO 8601 with an offset.")] = None,
+    until: Annotated[str | None, Field(description="Stored before.")] = None,
+    limit: Limit = 50,
+    cursor: Annotated[str | None, Field(description="The `next` of the page before.")] = None,
+    max_tokens: Tokens = None,
+) -> dict[str, Any]:
+    """The memories of a namespace, newest first, page by page."""
+    body = request_body(type=type, tag=tag, since=since, until=until, limit=limit)
+    body |= {"status": [status]} if status else {}
+    query = validated(ListQuery, {**body, "namespace": caller.place(namespace)})
+    with access.enter(caller.principal, why="list"):
+        rows = matching_fragments(caller.principal, query).order_by(*NEWEST_FIRST)
+        if cursor:
+            rows = rows.filter(_cursor(cursor).beyond(NEWEST_FIRST))
+        keys = list(rows.only("id", "project_id", "created_at")[: limit + 1])
+        full = load_answer_rows(caller.principal.project_id, [row.id for row in keys[:limit]])
+        shown = [brief_answer(row) for row in answers(full, now=timezone.now())]
+    answer = shortened({"results": shown}, max_tokens=max_tokens)
+    more = len(answer["results"]) < len(keys)
+    last = keys[len(answer["results"]) - 1] if more and answer["results"] else None
+    return {**answer, "next": str(Cursor.at(last, NEWEST_FIRST)) if last else None}
+
+
+def _cursor(text: str) -> Cursor:
+    try:
+        return Cursor.read(text)
+    except BadCursor as error:
+        raise ValidationError({"cursor": ["This is no cursor of this list."]}) from error
+
+
+def update_memory(
+    caller: Caller,
+    id: Id,
+    content: Annotated[str | None, Field(description="The new text; the old one stays in the history.")] = None,
+    claim: Annotated[ClaimWords | None, Field(description="What it claims now.")] = None,
+    claims: Annotated[list[ClaimWords] | None, Field(description="All that it claims, instead of claim.")] = None,
+    tags: Tags = None,
+    type: Kind = None,
+    revision: Annotated[
+        int | None, Field(description="The one that was read: refused if it has changed.", ge=1)
+    ] = None,
+) -> dict[str, Any]:
+    """Changes a memory, through the gate; only its writer or a person may give a new text."""
+    body = request_body(content=content, claim=claim, claims=claims, tags=tags, type=type, revision=revision)
+    changes = validated(FragmentChange, body)
+    expected = changes.pop("revision", None)
+    now = timezone.now()
+    ingest.updates.revise(caller.principal, _id(id), changes=changes, revision=expected, now=now)
+    with access.enter(caller.principal, why="read"):
+        shown = answer_of(caller.principal, _id(id))
+    return brief_answer(shown, revision=shown["revision"])
+
+
+def memory_history(caller: Caller, id: Id) -> dict[str, Any]:
+    """The former texts of a memory, every change with who made it, and what people ruled on it."""
+    with access.enter(caller.principal, why="history"):
+        return history_answer(caller.principal, _id(id))
+
+
+def claim_timeline(
+    caller: Caller,
+    subject: str,
+    predicate: str,
+    namespace: Place = None,
+    session_id: str | None = None,
+    limit: Limit = 50,
+) -> dict[str, Any]:
+    """Every claim that was ever made of a subject's predicate, with from when until when it was believed."""
+    body = request_body(subject=subject, predicate=predicate, session_id=session_id, limit=limit)
+    query = validated(TimelineQuery, {**body, "namespace": caller.place(namespace)})
+    limit = query.pop("limit")
+    with access.enter(caller.principal, why="claims"):
+        rows = list(timeline(caller.principal, **query).order_by(*BY_PERIOD)[: limit + 1])
+        lives = load_lives(caller.principal, rows[:limit], subject=query["subject"], predicate=query["predicate"])
+        return {"results": list(LifeAnswer(lives, many=True).data), "more": len(rows) > limit}
+
+
+def search_documents(caller: Caller, query: Annotated[str, Field(description="What to look for.")]) -> dict[str, Any]:
+    """Memories on a question as documents: an id to `fetch`, a title and an address. For clients that expect `search`
+    and `fetch`; `recall` says more."""
+    return {"results": [_document(caller, row) for row in recall(caller, query)["results"]]}
+
+
+def fetch_document(caller: Caller, id: Id) -> dict[str, Any]:
+    """One memory as a document: its text, its address, and what is known of it."""
+    row = read_memory(caller, id)
+    names = ("namespace", "type", "status", "trust", "claim", "created_at", "event_at")
+    about = {**{name: row[name] for name in names}, "source": row["provenance"]["source"]}
+    return {**_document(caller, row), "text": row["content"], "metadata": about}
+
+
+def _document(caller: Caller, row: dict[str, Any]) -> dict[str, Any]:
+    """Its title is the beginning of its text, its address the page of it."""
+    title = shorten(row["content"], TITLE, placeholder="…")
+    return {"id": str(row["id"]), "title": title, "url": f"{caller.site}/memories/{row['id']}/"}
 
 
 def forget(caller: Caller, id: Id) -> dict[str, Any]:

@@ -17,10 +17,11 @@ def test_each_tool_says_what_it_does_to_what_is_there(session):
     destroying = {name for name, tool in tools.items() if tool.annotations.destructive_hint}
     assert reading == {
         *("recall", "context", "read_memory", "list_conflicts", "list_claims", "list_namespaces"),
+        *("list_memories", "memory_history", "claim_timeline", "search", "fetch"),
         *("read_graph", "search_nodes", "open_nodes"),
     }
     assert destroying == {
-        *("forget", "archive", "delete_entities", "delete_observations", "delete_relations"),
+        *("forget", "archive", "update_memory", "delete_entities", "delete_observations", "delete_relations"),
     }
     assert all(tool.description and tool.annotations.open_world_hint is False for tool in tools.values())
 
