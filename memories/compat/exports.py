@@ -1,4 +1,4 @@
-"""Files that other memory systems export, as drafts: mem0, Letta's agent files, OpenMemory, the MCP memory server.
+"""Files that other systems export, as drafts: mem0, Letta's agent files, OpenMemory, the MCP memory server, chats.
 
 What is imported is a `document`: whoever wrote the file may have written anything into it. Its times become the time of
 the event. The same file again changes nothing, since each memory names its source.
@@ -7,7 +7,7 @@ the event. The same file again changes nothing, since each memory names its sour
 import datetime
 import json
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,8 +15,11 @@ from typing import Any
 from rest_framework.exceptions import APIException
 
 from conflicts.public import ClaimDraft
+from memories.compat import chat_exports
 from memories.ingest import Draft
 from memories.ingest.chunking import split
+from memories.ingest.files import Malformed, Message
+from memories.ingest.messages import drafts_of
 from memories.models.enums import FragmentType, SourceClass, SourceType
 from memories.rest.graph_projection import OBSERVATION, TYPE, sentence
 from memories.rest.parsers import check_storable
@@ -31,18 +34,27 @@ class UnreadableExport(Exception):
 
 
 def read(layout: str, path: Path, *, namespace: str) -> list[Draft]:
-    """Return the drafts of a file in the layout `mem0`, `letta`, `openmemory` or `mcp`. Raise UnreadableExport."""
+    """Return the drafts of a file in one of the LAYOUTS. Raise UnreadableExport."""
     blank = Draft(namespace=namespace, content="", source_type=SourceType.FILE, default_source=SourceClass.DOCUMENT)
     try:
+        if layout in chat_exports.READERS:
+            return list(_of_chats(chat_exports.READERS[layout](path), namespace))
         return [piece for draft in READERS[layout](path, blank) for piece in _pieces(draft)]
     except OSError as error:
         raise UnreadableExport(f"{path}: {error.strerror or error}") from error
-    except (ValueError, RecursionError, zipfile.BadZipFile) as error:
+    except (ValueError, RecursionError, zipfile.BadZipFile, Malformed) as error:
         raise UnreadableExport(f"{path} is no {layout} export: {error}") from error
     except APIException as error:
         raise UnreadableExport(f"{path} can't be stored: {error.detail}") from error
     except (TypeError, AttributeError, KeyError) as error:
         raise UnreadableExport(f"{path} is no {layout} export: {type(error).__name__} {error}") from error
+
+
+def _of_chats(chats: Iterable[list[Message]], namespace: str) -> Iterator[Draft]:
+    """Return what is worth keeping of each, as chats are ingested; a document all the same, and nobody's own word."""
+    for messages in chats:
+        for index, draft in drafts_of(messages, namespace=namespace)[0]:
+            yield replace(draft, default_source=SourceClass.DOCUMENT, tags=[messages[index].role])
 
 
 def _pieces(draft: Draft) -> Iterator[Draft]:
@@ -192,3 +204,4 @@ def _mcp(path: Path, blank: Draft) -> Iterator[Draft]:
 
 
 READERS = {"mem0": _mem0, "letta": _letta, "openmemory": _openmemory, "mcp": _mcp}
+LAYOUTS = (*READERS, *chat_exports.READERS)

@@ -8,7 +8,7 @@ from typing import Any
 from memories.ingest.chunking import split
 from memories.ingest.layouts import Malformed, Message, at_place, chat, locomo, locomo_samples, message_of
 
-__all__ = ["Message", "UnreadableFile", "read"]
+__all__ = ["Malformed", "Message", "UnreadableFile", "at_place", "message_of", "read"]
 
 Reader = Callable[[Path, str], Iterator[Message]]
 

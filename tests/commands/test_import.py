@@ -69,11 +69,52 @@ MCP = [
 ]
 
 
-def zipped(data):
+def node(name, parent, role, *parts, kind="text", **metadata):
+    message = {"id": f"m-{name}", "author": {"role": role}, "content": {"content_type": kind, "parts": list(parts)}}
+    return {"message": {**message, "create_time": 1_767_225_600.5, "metadata": metadata}, "parent": parent}
+
+
+CHATGPT = [
+    {
+        "title": "Geese",
+        "conversation_id": "c-1",
+        "current_node": "e",
+        "mapping": {
+            "root": {"message": None, "parent": None},
+            "a": node("a", "root", "system", "You are helpful.", is_visually_hidden_from_conversation=True),
+            "b": node("b", "a", "user", "I keep two grey geese in my garden."),
+            "old": node("old", "a", "user", "I keep two white swans in my garden."),
+            "c": node("c", "b", "assistant", "print(1)", kind="code"),
+            "d": node("d", "c", "assistant", "Grey geese need a pond of at least nine square metres."),
+            "e": node("e", "d", "user", {"asset_pointer": "file"}, "My budget for it is $750.", kind="multimodal_text"),
+        },
+    },
+    {"title": "Empty", "id": "c-2", "current_node": None, "mapping": {}},
+]
+CLAUDE = [
+    {
+        "uuid": "u-1",
+        "name": "Rowing",
+        "chat_messages": [
+            {
+                "uuid": "m-1",
+                "sender": "human",
+                "text": "",
+                "content": [{"type": "text", "text": "I row on the river every Sunday."}],
+                "created_at": "2026-05-01T09:00:00.5Z",
+            },
+            {"uuid": "m-2", "sender": "assistant", "text": "Thanks!", "content": [], "created_at": None},
+            {"uuid": "m-3", "sender": "human", "text": "My boat is called Heron.", "content": None},
+        ],
+    }
+]
+
+
+def zipped(data, name="memories.json"):
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         # Of one time always: a test's id holds these bytes, and all processes have to find the same tests.
-        archive.writestr(zipfile.ZipInfo("memories.json", (2026, 1, 1, 0, 0, 0)), json.dumps(data))
+        archive.writestr(zipfile.ZipInfo(name, (2026, 1, 1, 0, 0, 0)), json.dumps(data))
     return out.getvalue()
 
 
@@ -82,6 +123,8 @@ FILES = {
     "letta": json.dumps(LETTA).encode(),
     "openmemory": zipped(OPENMEMORY),
     "mcp": "\n".join(map(json.dumps, MCP)).encode(),
+    "chatgpt": zipped(CHATGPT, "export/conversations-000.json"),
+    "claude": json.dumps(CLAUDE).encode(),
 }
 
 
@@ -141,6 +184,31 @@ def test_mcp(run):
     }
 
 
+@pytest.mark.parametrize("data", [FILES["chatgpt"], json.dumps(CHATGPT).encode()], ids=["zip", "json"])
+def test_chatgpt(run, data):
+    assert run("chatgpt", data)["stored"] == 3
+    found = rows()
+    assert list(found) == [
+        "I keep two grey geese in my garden.",
+        "Grey geese need a pond of at least nine square metres.",
+        "My budget for it is $750.",
+    ]
+    first, answer, budget = found.values()
+    assert {row.source for row in found.values()} == {"document"}, "whoever wrote the file may have written anything"
+    assert (first.source_id, first.conversation_id, first.sequence) == ("m-b", "c-1", 1)
+    assert first.event_at.isoformat() == "2026-01-01T00:00:00.500000+00:00"
+    assert (first.tags[0], answer.tags[0]) == ("user", "assistant")
+    assert (budget.claim.predicate, budget.claim.value) == ("budget", "$750")
+
+
+def test_claude(run):
+    assert run("claude", FILES["claude"])["stored"] == 2
+    first, boat = rows().values()
+    assert (first.content, first.source, first.source_id) == ("I row on the river every Sunday.", "document", "m-1")
+    assert (first.event_at.isoformat(), boat.event_at) == ("2026-05-01T09:00:00.500000+00:00", None)
+    assert (boat.content, boat.conversation_id, boat.sequence) == ("My boat is called Heron.", "u-1", 3)
+
+
 @pytest.mark.parametrize("layout", FILES)
 def test_the_same_file_twice_adds_nothing(run, layout):
     first = run(layout, FILES[layout])
@@ -170,6 +238,13 @@ def test_what_changed_there_changes_here(run):
         ("mcp", b'{"type": "thing"}', "line 1 is neither"),
         ("mcp", json.dumps({**MCP[1], "to": "x" * 1001}).encode(), "line 1: .* over"),
         ("odd", b"[]", "Unknown layout"),
+        ("chatgpt", b"{}", "no chatgpt export: expected a list"),
+        ("chatgpt", b'[{"id": "c", "mapping": 7}]', "conversation 1: has no mapping"),
+        ("chatgpt", b'[{"mapping": {}}]', "conversation 1: has no id"),
+        ("chatgpt", zipped([]), "conversations.json is missing"),
+        ("claude", b'[{"uuid": "u"}]', "conversation 1: has no chat_messages"),
+        ("claude", b'[{"uuid": "u", "chat_messages": [{"sender": "x"}]}]', "conversation 1: message 1: has no role"),
+        ("claude", b'[{"uuid": "u", "chat_messages": [{"sender": "human", "text": "a\\u0000"}]}]', "can't be stored"),
     ],
 )
 def test_a_file_that_is_something_else_stores_nothing(run, layout, data, why):

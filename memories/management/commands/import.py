@@ -1,4 +1,4 @@
-"""`manage.py import mem0|letta|openmemory|mcp FILE`, and `import bundle FILE`."""
+"""`manage.py import mem0|letta|openmemory|mcp|chatgpt|claude FILE`, and `import bundle FILE`."""
 
 import json
 from collections import Counter
@@ -24,11 +24,11 @@ BATCH = 64
 class Command(TyperCommand):
     """Import from another memory system."""
 
-    help = "Imports what other memory systems export: mem0, Letta agent files, OpenMemory zips, the MCP memory server."
+    help = "Imports what other systems export: mem0, Letta, OpenMemory, the MCP memory server, ChatGPT, Claude."
 
     def handle(
         self,
-        layout: Annotated[str, Argument(help=f"bundle, or one of: {', '.join(exports.READERS)}.")],
+        layout: Annotated[str, Argument(help=f"bundle, or one of: {', '.join(exports.LAYOUTS)}.")],
         file: Annotated[Path, Argument(help="The file.")],
         namespace: Annotated[str, Option(help="Where to store: project:agent; a bundle knows it.")] = "",
         user: OfUser = "",
@@ -38,8 +38,8 @@ class Command(TyperCommand):
         if layout == "bundle":
             call_command("restore", str(file), as_json=as_json, stdout=self.stdout)
             return
-        if layout not in exports.READERS:
-            raise CommandError(f"Unknown layout {layout!r}; use one of {', '.join(exports.READERS)}.")
+        if layout not in exports.LAYOUTS:
+            raise CommandError(f"Unknown layout {layout!r}; use one of {', '.join(exports.LAYOUTS)}.")
         scope = scope_named(namespace, user)
         try:
             drafts = exports.read(layout, file, namespace=scope)
