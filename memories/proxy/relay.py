@@ -31,6 +31,7 @@ PATIENCE = 3.0  # seconds that the end of an answer waits for it to be written d
 OUTAGE = 600.0  # seconds for which what was said is kept while the database is away
 PAUSE = 1.0  # seconds between two attempts
 SETTLE = 4.0  # seconds that a stopping server waits for what is being written down, after its grace for requests
+LOOK = 0.2  # seconds after which it looks whether more has ended meanwhile
 # Takes what was heard and when it ended, once; what it answers writes it down, and is asked again when it could not.
 Listener = Callable[[bytes, datetime.datetime], Callable[[], None]]
 log = structlog.get_logger(__name__)
@@ -122,7 +123,8 @@ async def finish_all() -> None:
     while (still_open := [relay for relay in _open if relay.loop is here]) or _writing:
         for relay in still_open:
             await relay.end()
-        left = (await asyncio.to_thread(wait_for_all, list(_writing), until - time.monotonic())).not_done
-        if left:
-            log.error("captures_lost", count=len(left))
+        waiting = list(_writing)
+        if time.monotonic() > until:
+            log.error("captures_lost", count=len(waiting))
             return
+        await asyncio.to_thread(wait_for_all, waiting, LOOK)
