@@ -116,3 +116,15 @@ def test_a_connector_searches_and_fetches(session, web):
 def test_a_long_text_has_a_short_title(session):
     kept = session.call("retain", content="The heron " * 40)
     assert len(session.call("fetch", id=kept["id"])["title"]) <= 80
+
+
+def test_users_are_apart(session):
+    kept = session.call("retain", content="My budget is $750.", claim=BUDGET, user="ann")
+    named = {"subject": "user", "predicate": "budget"}
+    for user, found in (("ann", 1), ("bob", 0)):
+        assert len(session.call("list_memories", user=user)["results"]) == found
+        assert len(session.call("search", query="What is my budget?", user=user)["results"]) == found
+        assert len(session.call("claim_timeline", **named, user=user)["results"]) == found
+    for tool, more in (("fetch", {}), ("memory_history", {}), ("update_memory", {"content": "My budget is $13."})):
+        with pytest.raises(Refused, match="not_found"):
+            session.call(tool, id=kept["id"], user="bob", **more)
