@@ -31,7 +31,8 @@ ROOT = Path(__file__).resolve().parent.parent
 VERSION: str = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
 # Names that are not read any more, and what to set instead.
 MODEL = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?")  # as hubs name them
-ORIGIN = re.compile(r"https?://[^/\s,*]+")
+# As browsers write them: in small letters, without the port that goes without saying.
+ORIGIN = re.compile(r"(?!https:.*:443$)(?!http:.*:80$)[a-z][a-z0-9+.-]*://[a-z0-9._:\[\]-]+")
 UPSTREAM, NAMED = re.compile(r"[A-Za-z0-9_-]+=https?://[^/\s].*"), re.compile(r"[A-Za-z0-9_-]+=\S+")
 PREFIX = re.compile(r"(/(?!\.\.?(/|$))[A-Za-z0-9._~-]+)*")  # the path of a URL, without what would have to be escaped
 GONE = {"OLLAMA_BASE_URL": "LLM_SIDECAR_URL (or, deprecated, OLLAMA_HOST)"}
@@ -98,7 +99,8 @@ POSTGRES = _only(_leads_to_postgres, " must be a URL such as postgres://user:pas
 HTTP = _beginning("a URL such as http://127.0.0.1:11434/v1", "http://", "https://")
 ORIGINS = _only(
     lambda given: all(origin == "*" or ORIGIN.fullmatch(origin) for origin in given),
-    "={!r} are no origins. Write each such as https://app.example.com, without a path; or * for all.",
+    "={!r} are no origins. Write each such as https://app.example.com, in small letters, without a path or a default port; "
+    "or * for all.",
 )
 UPSTREAMS = _only(
     lambda given: all(UPSTREAM.fullmatch(each) for each in given),

@@ -31,9 +31,9 @@ def acquire_seat(kind: str, holder: str, *, most: int, until: datetime.datetime)
     return Seat.take(kind, holder, most=most, until=until)
 
 
-def renew_seat(seat: uuid.UUID, *, until: datetime.datetime) -> None:
-    """Keep a seat until then."""
-    Seat.objects.filter(id=seat).update(until=until)
+def renew_seat(seat: uuid.UUID, *, until: datetime.datetime) -> bool:
+    """Keep a seat until then. Return whether it still was there: one that ended may be somebody else's."""
+    return bool(Seat.objects.filter(id=seat).update(until=until))
 
 
 def release_seat(seat: uuid.UUID) -> None:

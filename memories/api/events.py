@@ -5,7 +5,6 @@ import datetime
 import time
 import uuid
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import suppress
 from typing import Any
 
 from asgiref.sync import sync_to_async
@@ -162,16 +161,20 @@ async def _seated(seat: uuid.UUID, stream: AsyncIterator[bytes]) -> AsyncIterato
         async for piece in stream:
             yield piece
             if time.monotonic() - told >= HEARTBEAT:
-                await sync_to_async(_tell)(rate_limits.renew_seat, seat, until=timezone.now() + LEASE)
+                if await sync_to_async(_tell)(rate_limits.renew_seat, seat, until=timezone.now() + LEASE) is False:
+                    return
                 told = time.monotonic()
     finally:
         await asyncio.shield(sync_to_async(_tell)(rate_limits.release_seat, seat))
 
 
-def _tell(what: Callable[..., None], seat: uuid.UUID, **more: Any) -> None:
-    with suppress(DatabaseError):  # the seat ends by itself, in time
-        what(seat, **more)
-    connection.close_if_unusable_or_obsolete()
+def _tell(what: Callable[..., bool | None], seat: uuid.UUID, **more: Any) -> bool | None:
+    try:
+        return what(seat, **more)
+    except DatabaseError:
+        return None  # the seat ends by itself, in time
+    finally:
+        connection.close_if_unusable_or_obsolete()
 
 
 async def _event_stream(begin: Bookmark, news: News, look: Look) -> AsyncIterator[bytes]:

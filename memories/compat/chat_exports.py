@@ -3,11 +3,12 @@
 import json
 import re
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from memories.ingest.files import Malformed, Message, at_place, message_of
+from memories.strict_json import UNSTORABLE
 
 FILE = re.compile(r"(?:.*/)?conversations(?:-\d+)?\.json")
 LARGEST = 1 << 30  # bytes of JSON, unpacked: years of chats
@@ -82,9 +83,9 @@ def _visible(chat: dict[str, Any]) -> Iterator[dict[str, Any]]:
         author, content = message.get("author") or {}, message.get("content") or {}
         hidden = (message.get("metadata") or {}).get("is_visually_hidden_from_conversation")
         if author.get("role") in ("user", "assistant") and content.get("content_type") in SPOKEN and not hidden:
-            texts = [part for part in content.get("parts") or [] if isinstance(part, str)]
+            texts = [_spoken(part) for part in content.get("parts") or []]
             at = message.get("create_time")
-            yield {"role": author["role"], "content": "\n".join(texts), "id": message.get("id"), "timestamp": at}
+            yield {"role": author["role"], "content": _text(texts), "id": message.get("id"), "timestamp": at}
 
 
 def _said(chat: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -93,9 +94,20 @@ def _said(chat: dict[str, Any]) -> Iterator[dict[str, Any]]:
         raise Malformed("has no chat_messages")
     for message in messages:
         parts = [part for part in message.get("content") or [] if isinstance(part, dict) and part.get("type") == "text"]
-        text = "\n".join(str(part.get("text") or "") for part in parts) or message.get("text") or ""
-        role, at = SENDERS.get(message.get("sender", "")), message.get("created_at")
-        yield {"role": role, "content": text, "id": message.get("uuid"), "created_at": at}
+        text = _text(part.get("text") for part in parts) or _text([message.get("text")])
+        if role := SENDERS.get(str(message.get("sender"))):
+            yield {"role": role, "content": text, "id": message.get("uuid"), "created_at": message.get("created_at")}
+
+
+def _spoken(part: Any) -> Any:
+    """Return the text of a part, also of one that was said aloud."""
+    is_said = isinstance(part, dict) and part.get("content_type") == "audio_transcription"
+    return part.get("text") if is_said else part
+
+
+def _text(parts: Iterable[Any]) -> str:
+    """Return what is text of them; one odd letter stops no import of years."""
+    return UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", "\n".join(part for part in parts if isinstance(part, str)))
 
 
 READERS = {"chatgpt": chatgpt, "claude": claude}

@@ -7,6 +7,7 @@ the event. The same file again changes nothing, since each memory names its sour
 import datetime
 import json
 import zipfile
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -42,7 +43,7 @@ def read(layout: str, path: Path, *, namespace: str) -> list[Draft]:
         return [piece for draft in READERS[layout](path, blank) for piece in _pieces(draft)]
     except OSError as error:
         raise UnreadableExport(f"{path}: {error.strerror or error}") from error
-    except (ValueError, RecursionError, zipfile.BadZipFile, Malformed) as error:
+    except (ValueError, RuntimeError, EOFError, zlib.error, zipfile.BadZipFile, Malformed) as error:
         raise UnreadableExport(f"{path} is no {layout} export: {error}") from error
     except APIException as error:
         raise UnreadableExport(f"{path} can't be stored: {error.detail}") from error

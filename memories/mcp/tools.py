@@ -106,13 +106,18 @@ def retain_conversation(
 
 
 def shortened(answer: dict[str, Any], *, max_tokens: int | None) -> dict[str, Any]:
-    """Return an answer of `results` within so many tokens, without the last ones; `left_out` says how many."""
+    """Return an answer of `results` within so many tokens, without the last ones; `left_out` says how many.
+
+    Raise ValidationError where not even the first fits.
+    """
     if max_tokens is None:
         return answer
     results: list[dict[str, Any]] = answer["results"]
-    sums = accumulate((_tokens(row) for row in results), initial=_tokens({**answer, "results": []}) + ROOM)
-    kept = sum(tokens <= max_tokens for tokens in sums) - 1
-    return {**answer, "results": results[: max(0, kept)], "left_out": len(results) - max(0, kept)}
+    _, *sums = accumulate(map(_tokens, results), initial=_tokens({**answer, "results": []}) + ROOM)
+    if sums and sums[0] > max_tokens:
+        raise ValidationError({"max_tokens": [f"The first result alone takes {sums[0]}."]})
+    kept = sum(tokens <= max_tokens for tokens in sums)
+    return {**answer, "results": results[:kept], "left_out": len(results) - kept}
 
 
 def _tokens(value: dict[str, Any]) -> int:
@@ -197,8 +202,8 @@ def list_memories(
         full = load_answer_rows(caller.principal.project_id, [row.id for row in keys[:limit]])
         shown = [brief_answer(row) for row in answers(full, now=timezone.now())]
     answer = shortened({"results": shown}, max_tokens=max_tokens)
-    more = len(answer["results"]) < len(keys)
-    last = keys[len(answer["results"]) - 1] if more and answer["results"] else None
+    kept = len(answer["results"])
+    last = keys[kept - 1] if kept < len(keys) else None
     return {**answer, "next": str(Cursor.at(last, NEWEST_FIRST)) if last else None}
 
 

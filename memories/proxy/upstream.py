@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from http.cookiejar import CookieJar, DefaultCookiePolicy
+from itertools import accumulate
 from urllib.parse import quote, unquote
 
 import httpx2
@@ -23,6 +24,7 @@ CONNECT, SILENCE = 5.0, 600.0  # seconds for a connection; and between two piece
 TIMEOUT = httpx2.Timeout(SILENCE, connect=CONNECT, pool=CONNECT)
 LIMITS = httpx2.Limits(max_connections=1000, max_keepalive_connections=100, keepalive_expiry=30.0)
 PIECE = 1 << 16
+ROUNDS = 5  # as often a path may be percent-encoded
 # What belongs to one connection, or to whoever the client talks to.
 OF_THE_CONNECTION = {"connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade"}
 CREDENTIALS = ("api-key", "x-api-key", "x-goog-api-key")  # in which clients of other services put their keys
@@ -50,7 +52,7 @@ READING = ("GET", "HEAD")
 COMMON = (
     *("GET models", "GET models/*", "HEAD models", "HEAD models/*"),
     *("POST completions", "POST embeddings", "POST moderations", "POST rerank", "POST responses"),
-    *("POST messages", "POST messages/count_tokens"),
+    *("POST messages", "POST messages/count_tokens", "POST responses/input_tokens", "POST responses/compact"),
     *("POST audio/speech", "POST audio/transcriptions", "POST audio/translations"),
     *("POST images/generations", "POST images/edits", "POST images/variations"),
 )
@@ -74,7 +76,7 @@ def target_of(headers: Mapping[str, str], path: str) -> Target:
     given.
     """
     name = headers.get(UPSTREAM, "").strip() if settings.PROXY_UPSTREAMS else ""
-    is_anthropic = path.strip("/").partition("/")[0] == "messages"
+    is_anthropic = path.strip("/").partition("/")[0] == "messages" or "anthropic-version" in headers
     if name and name not in settings.PROXY_UPSTREAMS:
         raise ProxyRefused(400, "unknown_upstream", "No upstream of this server has that name.", param=UPSTREAM)
     if name:
@@ -95,9 +97,11 @@ def target_of(headers: Mapping[str, str], path: str) -> Target:
 
 def url_of(base: str, request: HttpRequest, path: str) -> str:
     """Where a request for `/v1/{path}` goes. Raise Refused for a path that would climb out of the upstream's."""
-    plain = path
-    while plain != (plain := unquote(plain)):  # a server behind may decode it once more than we do
-        pass
+    # A server behind may decode it more often than we do.
+    decoded = list(accumulate(range(ROUNDS), lambda plain, _: unquote(plain), initial=path))
+    plain = decoded[-1]
+    if plain != decoded[-2]:
+        raise ProxyRefused(404, "not_found", "There is no such path.")
     # What follows a semicolon is a parameter to some servers, which leave it out: "..;" climbs there.
     if any(part.partition(";")[0] in (".", "..") for part in plain.replace("\\", "/").split("/")):
         raise ProxyRefused(404, "not_found", "There is no such path.")

@@ -18,7 +18,7 @@ from memories.proxy import metrics, upstream
 from memories.proxy.callers import caller_in_time, credential_of
 from memories.proxy.capture import listener_of
 from memories.proxy.errors import KNOWN, ProxyRefused, refusal, refused_for
-from memories.proxy.formats import Format
+from memories.proxy.formats import FORMATS, Format
 from memories.proxy.options import MemoryOptions, options_of, principal_for
 from memories.proxy.prompts import Prompt
 from memories.proxy.recall import Recalled, database_deadline, recall
@@ -62,11 +62,9 @@ async def chat(request: HttpRequest, form: Format) -> HttpResponseBase:
     principal = await caller_in_time(credential_of(request.headers), now=now, deadline=deadline)
     if form.passes_unread and request.method != "POST":
         return await _pass(principal, request, form.path)
-    if form.passes_unread and _is_too_large(request):
-        return await _pass(principal, request, form.path, why_not="too_large")
     admitted = await asyncio.to_thread(_admitted, principal, request, form)
-    if admitted is None:
-        return await _pass(principal, request, form.path, why_not="not_understood")
+    if isinstance(admitted, str):
+        return await _pass(principal, request, form.path, why_not=admitted)
     recalled = await recall(admitted.principal, admitted.wish, admitted.prompt, now=now, deadline=deadline)
     metrics.PROXIED.labels("chat").inc()
     answer = await upstream.ask(request, form.path, recalled.body)
@@ -88,25 +86,29 @@ def _is_too_large(request: HttpRequest) -> bool:
     return int(request.headers.get("Content-Length") or 0) > settings.DATA_UPLOAD_MAX_MEMORY_SIZE
 
 
-def _admitted(principal: Principal, request: HttpRequest, form: Format) -> Chat | None:
-    """Return what is asked, read without the database and off the event loop: a body may be long. None for what passes
-    unread."""
+def _admitted(principal: Principal, request: HttpRequest, form: Format) -> Chat | str:
+    """Return what is asked, read without the database and off the event loop: a body may be long; or why it passes
+    unread, for whom the headers' wishes are granted all the same."""
     upstream.target_of(request.headers, form.path)  # before anything is looked up
     if request.method != "POST":
         raise ProxyRefused(405, "method_not_allowed", "Use POST.")
+    prompt, why_not = None, "too_large" if form.passes_unread and _is_too_large(request) else ""
     try:
-        prompt = form.prompt_of(request.body)
+        prompt = None if why_not else form.prompt_of(request.body)
     except ProxyRefused:
-        if form.passes_unread:
-            return None
-        raise
-    speaker = principal_for(principal, request.headers, prompt.named_users)
-    return Chat(speaker, options_of(speaker, request.headers), prompt)
+        if not form.passes_unread:
+            raise
+        why_not = "not_understood"
+    speaker = principal_for(principal, request.headers, prompt.named_users if prompt else ())
+    options = options_of(speaker, request.headers)
+    return Chat(speaker, options, prompt) if prompt else why_not
 
 
 @refusing
 async def passed(request: HttpRequest, path: str) -> HttpResponseBase:
-    """Whatever else of the upstream the key may use."""
+    """Whatever else of the upstream the key may use; and chats whose path is written with a slash more."""
+    if request.method == "POST" and (form := FORMATS.get(path.strip("/"))):
+        return await chat(request, form)
     credential = credential_of(request.headers)
     principal = await caller_in_time(credential, now=timezone.now(), deadline=database_deadline())
     forgets = request.method == "POST" and path.strip("/") == COMPLETIONS

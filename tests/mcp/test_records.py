@@ -45,7 +45,9 @@ def test_an_answer_is_as_long_as_it_may_be(tool, session, herons):
     arguments = {"query": "Where do the herons nest?", "top_k": 10} if tool == "recall" else {"limit": 10}
     whole = session.call(tool, **arguments)
     assert (len(whole["results"]), "left_out" in whole) == (10, False)
-    for most in (100, 500, 1000, 100_000):
+    with pytest.raises(Refused, match="The first result alone takes 1"):
+        session.call(tool, **arguments, max_tokens=100)
+    for most in (200, 500, 1000, 100_000):
         some = session.call(tool, **arguments, max_tokens=most)
         assert estimate_tokens(json.dumps(some)) <= most
         assert some["results"] == whole["results"][: len(some["results"])]

@@ -1,5 +1,6 @@
 """Responses and Anthropic's messages have the memory that chat completions have, through their real clients."""
 
+import hashlib
 import json
 from contextlib import suppress
 
@@ -10,6 +11,7 @@ import pytest
 
 from memories.proxy import formats
 from memories.proxy.formats import anthropic_messages, responses
+from memories.retrieval import plain
 from tests.proxy.conftest import NAMESPACE
 from tests.proxy.test_chat import ASKED, HERON, block_in
 from tests.retrieval.blocks import read
@@ -300,22 +302,160 @@ def test_what_claude_code_tells_in_the_users_place_is_nobodys_word(claude, upstr
     assert upstream.asked[-1].json["messages"][1:] == told[1:]
 
 
+ENDLESS = "user_a" + "_session_" * 100_000 + "!"
+ACCOUNT = "user_3f09_account_550e8400-e29b-41d4-a716-446655440000"
+
+
 @pytest.mark.parametrize(
     ("user_id", "user"),
     [
         ("ann", "ann"),
-        ("user_3f0_account_5b1_session_9c2-77", "user_3f0_account_5b1"),
+        (f"{ACCOUNT}_session_9c2f1d3e-77aa-4b41-8d0e-1f2a3b4c5d6e", ACCOUNT),
+        ("user_3f09_account__session_9c2f", "user_3f09_account_"),
         (json.dumps({"device_id": "d1", "account_uuid": "a1", "session_id": "s1"}), "a1"),
         (json.dumps({"device_id": "d1", "account_uuid": "", "session_id": "s1"}), "d1"),
+        (json.dumps({"device_id": 7, "account_uuid": ["a"], "session_id": "s"})[:9], '{"device_'),
         ("{", "{"),
         ("7", "7"),
-        (7, 7),
+        ("", None),
+        (7, None),
         (None, None),
+        ("u" * 256, hashlib.sha256(b"u" * 256).hexdigest()),
+        (ENDLESS, hashlib.sha256(ENDLESS.encode()).hexdigest()),
     ],
 )
 def test_a_users_sessions_are_one_user(user_id, user):
     body = {"messages": [], "metadata": {"user_id": user_id}}
-    assert anthropic_messages.prompt_of(json.dumps(body).encode()).named_users == [("metadata.user_id", user)]
+    ((_, found),) = anthropic_messages.prompt_of(json.dumps(body).encode()).named_users
+    assert found == user
+
+
+def read_responses(*items, **more):
+    return responses.prompt_of(json.dumps({"input": list(items), **more}).encode())
+
+
+def read_messages(*messages):
+    return anthropic_messages.prompt_of(json.dumps({"messages": list(messages)}).encode())
+
+
+def turn(content, role="user", **more):
+    return {"role": role, "content": content, **more}
+
+
+RENT = "My rent is $900."
+REFERENCE = {"type": "item_reference", "id": "msg_1"}
+
+
+def attested(prompt):
+    return [(turn.content, turn.attested) for turn in prompt.news()]
+
+
+def test_what_is_not_here_may_have_announced_what_follows():
+    assert attested(read_responses(turn(RENT))) == [(RENT, True)]
+    for unseen in (REFERENCE, {"type": "compaction", "encrypted_content": "x"}):
+        assert attested(read_responses(unseen, turn("I live in Oslo."), turn(RENT)))[-1] == (RENT, False)
+        answered = read_responses(unseen, turn("Hello there."), turn("Hello.", "assistant"), turn(RENT))
+        assert attested(answered) == [(RENT, True)]
+    for more in ({"previous_response_id": "r"}, {"conversation": "c"}, {"prompt": {"id": "p"}}):
+        both = attested(read_responses(turn("I live in Oslo."), turn(RENT), **more))
+        assert [is_attested for _, is_attested in both] == [False, False]
+
+
+def test_a_reference_stands_for_what_the_model_said():
+    told = read_responses(turn("I live in Oslo."), REFERENCE, turn(RENT))
+    assert [each.content for each in told.news()] == [RENT]
+
+
+def test_the_same_said_again_in_a_conversation_is_news():
+    one, two = (read_responses(turn(RENT), conversation={"id": "c"}).news()[0].source_id for _ in range(2))
+    assert one != two
+
+
+def test_an_approval_is_no_turn():
+    told = read_responses(turn(RENT), {"type": "mcp_approval_response", "approve": True})
+    assert [each.content for each in told.news()] == [RENT]
+
+
+@pytest.mark.parametrize("read_chat", [read_responses, read_messages])
+def test_an_answer_that_the_request_begins_is_one(read_chat):
+    begun = read_chat(turn("I live in Oslo. Answer in JSON."), turn("{", "assistant"))
+    assert [each.content for each in begun.news()] == ["I live in Oslo. Answer in JSON."]
+    reply = begun.reply('"city": "Oslo"}', partial=False)
+    assert (reply.content, reply.sequence) == ('{"city": "Oslo"}', 1)
+    later = read_chat(turn("I live in Oslo. Answer in JSON."), turn('{"city": "Oslo"}', "assistant"), turn("Thanks."))
+    assert reply.source_id in later.spoken.source_ids
+
+
+@pytest.mark.parametrize(
+    ("content", "own"),
+    [
+        ("<system-reminder>I live in Oslo.</system-reminder>", []),
+        (f"<system-reminder>x</system-reminder>\n{RENT}", [(RENT, False)]),
+        (f"{RENT}<system-reminder>x</system-reminder>", [(RENT, False)]),
+        ([{"type": "text", "text": f"<system-reminder>x</system-reminder>\n{RENT}"}], [(RENT, False)]),
+        (f"{RENT} <system-reminder>", [(f"{RENT} <system-reminder>", True)]),
+        ("<local-command-stdout>The bank is EVIL.</local-command-stdout>", []),
+        ("<bash-stdout>The bank is EVIL.</bash-stdout>", []),
+        ("This session is being continued from a previous conversation that ran out of context.", []),
+        ([{"type": "text", "text": RENT}], [(RENT, True)]),
+        (RENT, [(RENT, True)]),
+    ],
+)
+def test_what_programs_say_in_the_users_place_is_nobodys_word(content, own):
+    assert attested(read_messages(turn(content))) == own
+    read_messages(turn("<system-reminder>" * 100_000)).news()
+
+
+def test_a_name_says_that_somebody_else_speaks():
+    for content in (RENT, [{"type": "text", "text": RENT}]):
+        assert attested(read_messages(turn(content, name="mallory"))) == [(RENT, False)]
+
+
+def test_what_codex_says_is_nobodys_word():
+    told = [turn("# AGENTS.md instructions for /x\n\nBe brief."), turn("<environment_context>x</environment_context>")]
+    assert attested(read_responses(*told, turn([{"type": "input_text", "text": RENT}]))) == [(RENT, True)]
+
+
+def test_an_answer_of_several_parts_is_known_when_it_comes_back():
+    texts = [{"type": "text", "text": text} for text in ("Let me look.", "The heron nests", " at the mill.")]
+    content = [texts[0], {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}}, *texts[1:]]
+    whole = "Let me look.\nThe heron nests at the mill."
+    reader = formats.MESSAGES.answer
+    assert reader.read(json.dumps({"content": content}).encode(), content_type="application/json").text == whole
+    events = []
+    for number, block in enumerate(content):
+        begun = {**block, "text": ""} if block["type"] == "text" else block
+        events.append({"type": "content_block_start", "index": number, "content_block": begun})
+        delta = {"type": "text_delta", "text": block.get("text", "")}
+        events += [{"type": "content_block_delta", "delta": delta}] if block["type"] == "text" else []
+    stream = "".join(f"data: {json.dumps(event)}\n\n" for event in [*events, {"type": "message_stop"}])
+    assert reader.read(stream.encode(), content_type="text/event-stream").text == whole
+    back = read_messages(turn(ASKED), turn(content, "assistant"), turn("Thanks."))
+    assert plain(whole) in back.spoken.texts
+
+    output = [{"type": "message", "content": [{"type": "output_text", "text": text["text"]}]} for text in texts[:2]]
+    output.insert(1, {"type": "web_search_call", "id": "ws"})
+    said = formats.RESPONSES.answer.read(json.dumps({"output": output}).encode(), content_type="application/json").text
+    assert said == "Let me look.\nThe heron nests"
+    items = [{**item, "role": "assistant"} if item["type"] == "message" else item for item in output]
+    assert plain(said) in read_responses(turn(ASKED), *items, turn("Thanks.")).spoken.texts
+
+
+def test_a_slash_more_is_the_same_chat(speaker, send, upstream, remember):
+    remember(HERON)
+    body = {"model": "fake", "max_tokens": 9, speaker.field: _list(ASKED)}
+    for path in (f"{speaker.path}/", speaker.path.replace("/v1/", "/v1//")):
+        assert send(body, path=path, X_NovaMem_Mode="recall").headers["X-NovaMem-Injected"] == "1"
+
+
+def test_what_passes_unread_breaks_no_rule_of_the_key(speaker, send, upstream, issue):
+    required = f"Bearer {issue(users='required')}"
+    refused = send({"messages": 7}, path=speaker.path, Authorization=required)
+    assert (refused.status_code, refused.json()["error"]["code"]) == (400, "user_required")
+    assert send({"messages": 7}, path=speaker.path, X_NovaMem_Mode="ful").json()["error"]["code"] == "invalid_mode"
+    reads = f"Bearer {issue(verbs=['read'])}"
+    assert send({"messages": 7}, path=speaker.path, Authorization=reads, X_NovaMem_Mode="full").status_code == 403
+    assert upstream.asked == []
 
 
 def test_where_the_cache_ends_changes_no_turn():
@@ -327,6 +467,8 @@ def test_where_the_cache_ends_changes_no_turn():
 
     assert asked("a").spoken == asked("b").spoken == asked().spoken
     assert asked("b").messages == asked().messages
+    cached = {"type": "text", "text": RENT, "cache_control": {"type": "ephemeral"}}
+    assert read_messages(turn([cached])).messages == read_messages(turn(RENT)).messages
 
 
 @pytest.mark.parametrize("shape", [formats.RESPONSES.answer, formats.MESSAGES.answer, formats.CHAT_COMPLETIONS.answer])

@@ -35,6 +35,11 @@ def test_no_spelling_of_the_way_up_reaches_the_upstream(up, send, upstream):
     assert (answer.status_code, upstream.asked) == (404, [])
 
 
+def test_a_path_that_is_encoded_over_and_over_is_none(send, upstream):
+    answer = send({}, method="GET", path=f"/v1/models/%{'25' * 3000}")
+    assert (answer.status_code, upstream.asked) == (404, [])
+
+
 @pytest.mark.parametrize(
     ("method", "path"),
     [("GET", "models"), ("GET", "models/gpt"), *[("POST", p) for p in ("embeddings", "moderations", "audio/speech")]],

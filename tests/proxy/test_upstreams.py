@@ -76,6 +76,15 @@ def test_a_callers_own_key_where_it_is_allowed(client, claude, upstream, fast, s
     captured(3)
 
 
+def test_anthropics_client_lists_the_models_of_its_own_service(claude, client, upstream, settings):
+    settings.PROXY_UPSTREAM_URL, settings.PROXY_ANTHROPIC_URL = "", upstream.url
+    settings.PROXY_ANTHROPIC_KEY = "sk-ant"
+    claude.models.list()
+    assert sent(upstream)["x-api-key"] == "sk-ant"
+    with pytest.raises(openai.InternalServerError, match="PROXY_UPSTREAM_URL"):
+        client.models.list()
+
+
 def test_anthropics_client_hears_of_a_wrong_name(claude, upstream, fast):
     with pytest.raises(anthropic.BadRequestError, match="No upstream"):
         Messages(claude.with_options(default_headers={"X-NovaMem-Upstream": "slow"})).ask(ASKED)

@@ -7,7 +7,7 @@ from memories.proxy.formats import anthropic_messages, chat_completions, respons
 from memories.proxy.formats.answers import AssistantAnswer, ReplyReader
 from memories.proxy.prompts import Prompt
 
-__all__ = ["CHAT_COMPLETIONS", "MESSAGES", "RESPONSES", "ReplyReader", "AssistantAnswer", "Format"]
+__all__ = ["CHAT_COMPLETIONS", "FORMATS", "MESSAGES", "RESPONSES", "ReplyReader", "AssistantAnswer", "Format"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,3 +26,4 @@ class Format:
 CHAT_COMPLETIONS = Format("chat/completions", chat_completions.prompt_of, chat_completions.ANSWER, passes_unread=False)
 RESPONSES = Format("responses", responses.prompt_of, responses.ANSWER)
 MESSAGES = Format("messages", anthropic_messages.prompt_of, anthropic_messages.ANSWER)
+FORMATS = {form.path: form for form in (CHAT_COMPLETIONS, RESPONSES, MESSAGES)}

@@ -9,6 +9,7 @@ from typing import Any
 import httpx2
 
 DONE = "[DONE]"
+BREAK = "\0"  # in a text that is read: something else stood there, or another part began
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +24,7 @@ class AssistantAnswer:
 class ReplyReader:
     """Where a format has the text: of a whole answer, of an event of a stream, and which event is a stream's last.
 
-    They may fail in any way on anything of another shape, which says nothing then.
+    They may fail in any way on anything of another shape, which says nothing then. BREAK parts what they return.
     """
 
     whole: Callable[[Any], str]
@@ -38,7 +39,7 @@ class ReplyReader:
             answer = json.loads(body)
         except (ValueError, RecursionError):
             return AssistantAnswer("", partial=True)
-        return AssistantAnswer(_said(self.whole, answer), partial=False)
+        return AssistantAnswer(parted(_said(self.whole, answer)), partial=False)
 
     def _streamed(self, body: bytes) -> AssistantAnswer:
         """Return the pieces of a stream put together; broken events are passed over, an endless one ends it."""
@@ -48,13 +49,18 @@ class ReplyReader:
         with suppress(httpx2.SSEError):
             for event in httpx2.EventSource(response):
                 if event.data.strip() == DONE:
-                    return AssistantAnswer("".join(texts), partial=False)
+                    return AssistantAnswer(parted("".join(texts)), partial=False)
                 with suppress(ValueError, RecursionError):
                     told = json.loads(event.data)
                     texts.append(_said(self.piece, told))
                     if isinstance(told, dict) and self.ends(told):
-                        return AssistantAnswer("".join(texts), partial=False)
-        return AssistantAnswer("".join(texts), partial=True)
+                        return AssistantAnswer(parted("".join(texts)), partial=False)
+        return AssistantAnswer(parted("".join(texts)), partial=True)
+
+
+def parted(text: str) -> str:
+    """Return a text of several parts, each on a line of its own."""
+    return "\n".join(filter(None, text.split(BREAK)))
 
 
 def _said(read: Callable[[Any], str], told: Any) -> str:
