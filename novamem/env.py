@@ -99,7 +99,7 @@ POSTGRES = _only(_leads_to_postgres, " must be a URL such as postgres://user:pas
 HTTP = _beginning("a URL such as http://127.0.0.1:11434/v1", "http://", "https://")
 ORIGINS = _only(
     lambda given: all(origin == "*" or ORIGIN.fullmatch(origin) for origin in given),
-    "={!r} are no origins. Write each such as https://app.example.com, in small letters, without a path or a default port; "
+    "={!r} are no origins. Write such as https://app.example.com, in small letters, without a path or default port, "
     "or * for all.",
 )
 UPSTREAMS = _only(
