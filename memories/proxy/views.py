@@ -95,9 +95,11 @@ def _admitted(principal: Principal, request: HttpRequest, form: Format) -> Chat 
     prompt, why_not = None, "too_large" if form.passes_unread and _is_too_large(request) else ""
     try:
         prompt = None if why_not else form.prompt_of(request.body)
-    except ProxyRefused:
+    except Exception as error:
         if not form.passes_unread:
             raise
+        if not isinstance(error, ProxyRefused):  # a fault of ours, which stops no chat
+            log.exception("chat_not_read", error=type(error).__name__)
         why_not = "not_understood"
     speaker = principal_for(principal, request.headers, prompt.named_users if prompt else ())
     options = options_of(speaker, request.headers)

@@ -8,8 +8,11 @@ import anthropic
 import httpx2
 import openai
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from memories.proxy import formats
+from memories.proxy.errors import ProxyRefused
 from memories.proxy.formats import anthropic_messages, responses
 from memories.retrieval import plain
 from tests.proxy.conftest import NAMESPACE
@@ -208,12 +211,12 @@ def test_the_instructions_if_the_operator_wants_it(speaker, upstream, remember, 
     settings.PROXY_INJECT = "system"
     remember(HERON)
     name = "instructions" if speaker.path == "/v1/responses" else "system"
-    for given in ({}, {name: "Be brief."}):
-        speaker.ask(ASKED, **given)
+    for more in ({}, {name: "Be brief."}):
+        speaker.ask(ASKED, **more)
         asked = upstream.asked[-1].json
         assert last(upstream, speaker) == ASKED
-        opening, _, block = asked[name].rpartition("\n\n") if given else ("", "", asked[name])
-        assert (opening, [line.text for line in read(block, "xml").lines]) == (given.get(name, ""), [HERON])
+        opening, _, block = asked[name].rpartition("\n\n") if more else ("", "", asked[name])
+        assert (opening, [line.text for line in read(block, "xml").lines]) == (more.get(name, ""), [HERON])
 
 
 def test_instructions_in_blocks_get_one_more(claude, upstream, remember, settings):
@@ -251,6 +254,14 @@ def test_what_is_not_understood_passes_as_it_came(body, speaker, send, upstream,
     assert answer.json()["error"]["type"] == "fake", "the upstream says what it thinks of it"
     assert upstream.asked[-1].body == body
     assert captured(0) == []
+
+
+def test_what_can_not_be_read_for_a_fault_of_ours_passes_too(speaker, send, upstream, monkeypatch):
+    for module in (responses, anthropic_messages):
+        monkeypatch.setattr(module, "json_object", lambda raw: {}[raw])
+    body = {"model": "fake", "max_tokens": 9, speaker.field: _list(ASKED)}
+    answer = send(body, path=speaker.path)
+    assert (answer.status_code, answer.headers["X-NovaMem-Memory"]) == (200, "none; reason=not_understood")
 
 
 def test_items_of_any_kind_pass(client, upstream, captured):
@@ -568,6 +579,32 @@ def test_a_question_behind_results_of_tools_is_the_users(claude, upstream, remem
     asked = upstream.asked[-1].json["messages"]
     assert asked[0]["content"].startswith(f"{ASKED}\n\n<memory-context")
     assert asked[1:] == told[1:]
+
+
+WORDS = st.none() | st.integers(-3, 3) | st.sampled_from(["user", "text", "tool_result", "message", "x", ""])
+NAMES = st.sampled_from(["role", "content", "type", "text", "output", "call_id", "tool_use_id", "id", "cache_control"])
+VALUES = st.recursive(WORDS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner), max_leaves=8)
+CONTENTS = st.sampled_from(["hello", "", "<system-reminder>x"]) | st.lists(st.dictionaries(NAMES, VALUES), max_size=4)
+SPEAKERS = st.sampled_from(["user", "assistant", "system", "tool"])
+TURNS = st.fixed_dictionaries({"role": SPEAKERS, "content": CONTENTS}, optional={"id": VALUES, "tool_calls": VALUES})
+KINDS = st.sampled_from(["function_call", "function_call_output", "reasoning", "item_reference", "mcp_call"])
+ITEMS = TURNS | st.fixed_dictionaries({"type": KINDS}, optional={"output": VALUES, "call_id": VALUES})
+OTHERS = dict.fromkeys(("instructions", "system", "metadata", "user", "previous_response_id", "conversation"), VALUES)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.fixed_dictionaries({"messages": st.lists(TURNS), "input": st.text() | st.lists(ITEMS)}, optional=OTHERS))
+def test_any_chat_is_read_or_refused(body):
+    for form in formats.FORMATS.values():
+        try:
+            prompt = form.prompt_of(json.dumps(body).encode())
+        except ProxyRefused:
+            continue
+        assert len(prompt.news()) <= len(prompt.messages)
+        assert prompt.reply("x", partial=False).source_id not in prompt.spoken.source_ids
+        assert prompt.named_users
+        for place in ("last_user", "system") if prompt.question else ():
+            assert json.loads(prompt.with_block("BLOCK", place=place)) != body
 
 
 def test_a_response_of_several_parts_is_one_text():

@@ -127,7 +127,12 @@ def _without_reminders(text: str) -> str:
 
 def _text_of(blocks: Any) -> str:
     """Return the texts: those that follow each other are one, as where sources are named between."""
-    return "".join(block["text"] if block["type"] == "text" else BREAK for block in blocks)
+    return "".join(map(_text_or_break, blocks))
+
+
+def _text_or_break(block: Any) -> str:
+    text = block.get("text") if block.get("type") == "text" else None
+    return text if isinstance(text, str) else BREAK
 
 
 def _content(block: Message) -> Any:
