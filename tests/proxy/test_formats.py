@@ -592,7 +592,7 @@ ITEMS = TURNS | st.fixed_dictionaries({"type": KINDS}, optional={"output": VALUE
 OTHERS = dict.fromkeys(("instructions", "system", "metadata", "user", "previous_response_id", "conversation"), VALUES)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.fixed_dictionaries({"messages": st.lists(TURNS), "input": st.text() | st.lists(ITEMS)}, optional=OTHERS))
 def test_any_chat_is_read_or_refused(body):
     for form in formats.FORMATS.values():
