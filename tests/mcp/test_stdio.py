@@ -17,7 +17,7 @@ def test_a_client_that_starts_the_server_remembers_and_finds(piped, rows):
         return len((await client.list_tools()).tools), kept.structured_content, found.structured_content
 
     tools, kept, found = piped.do(work)
-    assert tools == 23
+    assert tools == 29
     assert [hit["id"] for hit in found["results"]] == [kept["id"]]
     assert rows() == {HERON: "active"}
 
