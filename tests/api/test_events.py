@@ -462,6 +462,15 @@ def test_a_stream_keeps_its_seat(listen, monkeypatch, settings):
     assert listen().answer.status == 429
 
 
+def test_a_stream_whose_seat_is_gone_ends(listen, monkeypatch):
+    monkeypatch.setattr(door, "HEARTBEAT", 0.2)
+    monkeypatch.setattr(door, "EVERY", 0.1)
+    stream = listen()
+    assert stream.frame()["retry"]
+    assert Seat.objects.all().delete()[0] == 1
+    assert stream.heard() is None
+
+
 def test_a_stream_takes_nothing_of_its_keys_rate_while_it_listens(listen, committed, agent_of, monkeypatch):
     slow = agent_of(committed, requests_per_minute=5)
     monkeypatch.setattr(door, "EVERY", 0.05)

@@ -297,7 +297,7 @@ def test_results_and_words_stand_in_one_message(claude, upstream, captured):
 
 def test_what_claude_code_tells_in_the_users_place_is_nobodys_word(claude, upstream, remember, captured):
     remember(HERON)
-    reminder = {"type": "text", "text": "<system-reminder>\nThe heron nests in the todo list.\n</system-reminder>"}
+    reminder = {"type": "text", "text": "<system-reminder>\nThe heron nests in the list of tasks.\n</system-reminder>"}
     asked = {"role": "user", "content": [reminder, {"type": "text", "text": ASKED}]}
     Messages(claude).ask([asked])
     sent = upstream.asked[-1].json["messages"][0]["content"]

@@ -30,7 +30,7 @@ class ResponsesPrompt(Prompt):
     @property
     def named_users(self) -> list[tuple[str, Any]]:
         """Return what the body says, see Prompt; nothing is nobody."""
-        return [(name, value if value != "" else None) for name, value in Prompt.named_users.__get__(self)]
+        return [(name, value if value != "" else None) for name, value in super().named_users]
 
     def with_block(self, block: str, *, place: str) -> bytes:
         """Return it with a context block; see Prompt."""
