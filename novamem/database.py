@@ -143,8 +143,8 @@ def prepare_database(logins: Logins, name: str, *, template: str = "template1") 
     open, gets an error rather than for ever.
     """
     copied, made = sql.Identifier(template), sql.Identifier(name)
+    drop_database(logins, name)
     with connect(logins.owner, setting=OWNER) as connection:
-        connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(made))
         connection.execute(sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(made, copied))
         for setting in (
             "synchronous_commit = off",
@@ -154,6 +154,20 @@ def prepare_database(logins: Logins, name: str, *, template: str = "template1") 
             connection.execute(sql.SQL("ALTER DATABASE {} SET {}").format(made, sql.SQL(setting)))
     prepare(logins.to(name))
     return logins.to(name)
+
+
+def drop_database(logins: Logins, name: str) -> None:
+    """Drop database `name` beside that of the logins, if there is one; for tests.
+
+    The owner's sessions in it are ended. It waits some seconds for all others to leave: WITH (FORCE) would be refused
+    for the application's, even for one that is just ending, and for autovacuum's.
+    """
+    with connect(logins.owner, setting=OWNER) as connection:
+        connection.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s AND usename = current_user",
+            [name],
+        )
+        connection.execute(sql.SQL("DROP DATABASE IF EXISTS {}").format(sql.Identifier(name)))
 
 
 @contextmanager

@@ -26,7 +26,6 @@ from django.db import connections
 from django.test import Client
 from django.utils import timezone
 from django_prometheus.middleware import Metrics
-from psycopg import sql
 from rest_framework.test import APIClient
 
 from memories import access, ingest
@@ -82,7 +81,7 @@ def _drop_other_templates(server: Logins, name: str) -> None:
     with database.connect(server.owner, setting=database.OWNER) as connection:
         others = "SELECT datname FROM pg_database WHERE starts_with(datname, %s) AND datname <> %s"
         for (other,) in connection.execute(others, [TEMPLATE, name]).fetchall():
-            connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(other)))
+            database.drop_database(server, other)
 
 
 def _use_database(name: str) -> None:

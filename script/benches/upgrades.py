@@ -171,8 +171,7 @@ def measure(server: database.Logins, *, release: str, fragments: int, start: str
             _run(logins, "manage.py", "migrate", app, name, "--database", "owner", "--verbosity", "0")
         return _measured(logins, project, release, start, held)
     finally:
-        with database.connect(server.owner, setting=database.OWNER) as connection:
-            connection.execute(b"DROP DATABASE upgrades WITH (FORCE)")
+        database.drop_database(server, "upgrades")
 
 
 def _measured(logins: database.Logins, project: str, release: str, start: str, held: float) -> Report:

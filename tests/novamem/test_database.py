@@ -156,6 +156,16 @@ def test_makes_a_test_database_again_and_again(logins: Logins) -> None:
     assert value(made.owner, "SELECT count(*) FROM pg_extension WHERE extname IN ('vector', 'btree_gist')") == 2
 
 
+def test_drops_a_database_while_sessions_of_the_app_are_ending(logins: Logins) -> None:
+    made = database.prepare_database(logins, "left")
+    held, ending = psycopg.connect(made.owner), psycopg.connect(made.app)
+    threading.Timer(0.5, ending.close).start()
+    database.drop_database(logins, "left")
+    assert value(logins.owner, "SELECT count(*) FROM pg_database WHERE datname = 'left'") == 0
+    with pytest.raises(psycopg.OperationalError):
+        held.execute("SELECT 1")
+
+
 def test_tells_an_administrator_what_to_run(stranger: Logins, admin: psycopg.Connection[tuple[Any, ...]]) -> None:
     with pytest.raises(NotPrepared, match="Let a superuser run this in the database bare") as told:
         database.prepare(stranger)

@@ -30,8 +30,7 @@ def logins():
     made = database.prepare_database(server, f"{TEST_DATABASE}_online")
     dumps.restore(made.owner, HERE / FORMER / "database.dump")
     yield made
-    with database.connect(server.owner, setting=database.OWNER) as connection:
-        connection.execute(f"DROP DATABASE {TEST_DATABASE}_online WITH (FORCE)".encode())
+    database.drop_database(server, f"{TEST_DATABASE}_online")
 
 
 def test_readers_wait_no_second_while_a_migration_waits_for_an_open_transaction(logins):

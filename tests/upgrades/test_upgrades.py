@@ -40,8 +40,7 @@ def release(request, tmp_path_factory):
     made = database.prepare_database(server, f"{TEST_DATABASE}_upgrade")
     dumps.restore(made.owner, HERE / request.param / "database.dump")
     yield request.param, made, data_dir
-    with database.connect(server.owner, setting=database.OWNER) as connection:
-        connection.execute(f"DROP DATABASE {TEST_DATABASE}_upgrade WITH (FORCE)".encode())
+    database.drop_database(server, f"{TEST_DATABASE}_upgrade")
 
 
 def facts(logins):
