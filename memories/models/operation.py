@@ -2,17 +2,20 @@
 
 import datetime
 import uuid
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 from django.db.models.expressions import RawSQL
 from django.utils import timezone
 
 from memories.models.enums import OperationState
 from memories.models.history import tracked
+from memories.models.sql import fetch
 from memories.models.table_spec import TableSpec
 from memories.models.tenant import TenantModel, TenantQuerySet, Xid8Field, one_of, parent, unique_in_project
 
@@ -80,6 +83,15 @@ class Operation(TenantModel):
         return f"{self.kind} {self.state}"
 
 
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """In how many answers something was handed out, to how many agents, and when last."""
+
+    answers: int = 0
+    agents: int = 0
+    last_at: datetime.datetime | None = None
+
+
 class ReceiptQuerySet(TenantQuerySet):
     """Receipts of context answers."""
 
@@ -90,6 +102,16 @@ class ReceiptQuerySet(TenantQuerySet):
             "ARRAY(SELECT i FROM unnest(fragment_ids) WITH ORDINALITY t (i, n) WHERE i <> ALL (%s) ORDER BY n)", [ids]
         )
         self.filter(fragment_ids__overlap=ids).update(fragment_ids=left)
+
+    def carrying(self, groups: Sequence[Collection[uuid.UUID]]) -> dict[int, "Carried"]:
+        """Return by place how often each group of memories was handed out; nothing of those that never were.
+
+        Inside `access.enter`.
+        """
+        fragments = [fragment for group in groups for fragment in group]
+        places = [place for place, group in enumerate(groups) for _ in group]
+        rows = fetch("SELECT * FROM nova_carried(%s::uuid[], %s::int[])", [fragments, places]) if fragments else []
+        return {place: Carried(*counts) for place, *counts in rows}
 
     def delete_older(self, before: datetime.datetime, *, most: int) -> int:
         """Delete up to `most` of those written before a time, the oldest first; how many those were."""
@@ -115,6 +137,8 @@ class Receipt(TenantModel):
         indexes: ClassVar = [
             # Retention, and the retrievals of a namespace over time.
             models.Index(fields=["project", "created_at"], name="receipt_by_time"),
+            # Which answers carried a memory (`nova_carried`).
+            GinIndex(fields=["fragment_ids"], name="receipt_by_fragment"),
         ]
 
     def __str__(self) -> str:

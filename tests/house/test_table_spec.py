@@ -148,6 +148,7 @@ def test_definer_functions_pin_their_search_path(db):
     rows = ask("SELECT proname, proconfig FROM pg_proc WHERE prosecdef AND proname LIKE ANY ('{nova%%,pgtrigger%%}')")
     assert {name for name, _ in rows if name.startswith("nova")} == {
         "nova_account_event",
+        "nova_carried",
         "nova_keyword_hits",
         "nova_passing",
         "nova_find_key",
