@@ -46,11 +46,11 @@ def candidates(principal: Principal, row: PendingConflict) -> list[KeyCandidate]
     )
     waits = list(challenges.order_by("created_at", "id")[:MOST])
     for other in with_claims(waits):
-        found.setdefault(other.challenger, _challenger(other))
+        found.setdefault(other.challenger, challenger_of(other))
     return list(found.values())
 
 
-def _challenger(row: PendingConflict) -> KeyCandidate:
+def challenger_of(row: PendingConflict) -> KeyCandidate:
     """Return the newcomer of a conflict, by what it says of the conflict's key."""
     value = row.statement["value"] if row.statement else row.new_claim.value if row.new_claim else ""
     return KeyCandidate(row.newcomer, value, bytes(row.value_digest), row.negates, row.id)

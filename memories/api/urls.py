@@ -12,6 +12,7 @@ from memories.api.backups import (
     VerifyView,
 )
 from memories.api.branches import ForkView, MergeView, NamespaceView, ProjectView
+from memories.api.cases import CaseGroupsView, CaseResolveView, CasesView, CaseUndoView, CaseView, ClearView
 from memories.api.claims import ClaimsView, TimelineView
 from memories.api.conflicts import ConflictsView, ConflictView, ReinstateView, ResolveView, UndoView
 from memories.api.consolidations import ConsolidationsView, ConsolidationUndoView
@@ -73,6 +74,12 @@ urlpatterns = [
     path("consolidations", ConsolidationsView.as_view()),
     path("consolidations/<uuid:operation_id>/undo", ConsolidationUndoView.as_view()),
     path("digests", DigestsView.as_view()),
+    path("cases", CasesView.as_view()),
+    path("cases/groups", CaseGroupsView.as_view()),
+    path("cases/clear", ClearView.as_view()),
+    path("cases/<str:case_id>", CaseView.as_view()),
+    path("cases/<str:case_id>/resolve", CaseResolveView.as_view()),
+    path("cases/<str:case_id>/undo", CaseUndoView.as_view()),
     path("conflicts", ConflictsView.as_view()),
     path("conflicts/<uuid:conflict_id>", ConflictView.as_view()),
     path("conflicts/<uuid:conflict_id>/resolve", ResolveView.as_view()),
