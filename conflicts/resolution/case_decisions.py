@@ -102,6 +102,8 @@ def _agreeing(case: Case, typed: Typed) -> list[CaseValue]:
 
 def _chosen(case: Case, decision: CaseDecision) -> list[CaseValue]:
     """Return the values that are to hold, the strongest challenger first. Raise NotApplicable."""
+    if not decision.choose:
+        raise NotApplicable("no value was chosen, and nothing typed")
     by_id = {value.id: value for value in case.values}
     if unknown := [one for one in decision.choose if one not in by_id]:
         raise NotApplicable(f"this case has no value {unknown[0]}: read it again")

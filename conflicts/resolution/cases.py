@@ -47,6 +47,7 @@ KINDS = (ConflictKind.CLAIM, ConflictKind.TEXT)
 DECIDED = (Resolution.SUPERSEDE, Resolution.REJECT, Resolution.KEEP_BOTH)
 MOST_OF_CASE = 200  # memories that stand, and that wait, which are read of a case
 MOST_GROUPS = 200
+MINUTE = datetime.timedelta(minutes=1)
 REVISIONS = 2**53  # so that every reader of JSON keeps them exactly
 # A key in its namespace and session, as text.
 KEY = """concat(conflicts_pendingconflict.namespace_id, ':', encode(conflicts_pendingconflict.key_digest, 'hex'), ':',
@@ -151,6 +152,11 @@ class CaseValue:
         return min(one.fragment.created_at for one in self.memories)
 
     @property
+    def lasted(self) -> bool:
+        """Whether it was said at several times: a minute and more apart."""
+        return self.last_at is not None and self.last_at - self.first_at > MINUTE
+
+    @property
     def authority(self) -> int:
         """How far the strongest of its memories may be believed."""
         return max(one.fragment.authority for one in self.memories)
@@ -219,10 +225,9 @@ def questions(principal: Principal, asked: CaseFilter) -> QuerySet[Any]:
     return found
 
 
-def listed(principal: Principal, asked: CaseFilter) -> Any:
+def listed(questions: QuerySet[Any]) -> Any:
     """Return the keys of cases as rows: `key`, `since`, `last_at`, and `weight`, how many wait, as text that sorts."""
-    rows = questions(principal, asked).values("key")
-    rows = rows.annotate(since=Min("created_at"), last_at=Max("created_at"))
+    rows = questions.values("key").annotate(since=Min("created_at"), last_at=Max("created_at"))
     weight = Func(Count("id"), Value("FM000000000000"), function="to_char", output_field=TextField())
     return rows.annotate(weight=weight).values_list("key", "since", "last_at", "weight", named=True)
 
@@ -401,10 +406,10 @@ GROUPS: Mapping[str, str] = {
 }
 
 
-def grouped(principal: Principal, asked: CaseFilter, by: str) -> list[CaseGroup]:
-    """Return what waits by one of GROUPS, the largest first. Inside `access.enter`. Raise NotFound."""
+def grouped(principal: Principal, questions: QuerySet[Any], by: str) -> list[CaseGroup]:
+    """Return what waits by one of GROUPS, the largest first. Inside `access.enter`."""
     column = GROUPS[by]
-    groups = questions(principal, asked).annotate(said_by=SOURCE).values(column)
+    groups = questions.annotate(said_by=SOURCE).values(column)
     groups = groups.annotate(
         cases=Count("key", distinct=True),
         waits=Count("id"),

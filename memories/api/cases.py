@@ -12,7 +12,7 @@ from rest_framework.views import APIView
 
 from conflicts.enums import Keep
 from conflicts.resolution.case_decisions import AT_ONCE, CaseDecision, Typed, clear, settle_case, undo_case
-from conflicts.resolution.cases import Case, CaseKey, case_of, cases_of, grouped, listed
+from conflicts.resolution.cases import Case, CaseKey, case_of, cases_of, grouped, listed, questions
 from memories import access, ingest
 from memories.access import Principal
 from memories.api.conflicts import CorrectionInput
@@ -52,7 +52,7 @@ class CasesView(APIView):
         cursor = cursor_of(query.get("cursor"), times=times, ids=0, texts=len(order) - times)
         principal = principal_of(request)
         with access.enter(principal, why="list"):
-            rows = listed(principal, filter_of(query))
+            rows = listed(questions(principal, filter_of(query)))
             page, links = page_at(request, rows, order, limit=query["limit"], cursor=cursor)
             cases = cases_of(principal, [CaseKey.parse(row.key) for row in page])
             return Response({**links, "results": case_answers(cases)})
@@ -73,7 +73,7 @@ class CaseGroupsView(APIView):
         query = validated(CaseGroupsQuery, request.query_params.dict())
         principal = principal_of(request)
         with access.enter(principal, why="list"):
-            groups = grouped(principal, filter_of(query), query["by"])
+            groups = grouped(principal, questions(principal, filter_of(query)), query["by"])
             return Response({"results": CaseGroupAnswer(groups, many=True).data})
 
 

@@ -87,7 +87,7 @@ def resolve_with_edit(
     """Settle it for what the person typed: a memory of their own; the challenger is archived as it was written."""
     conflict_id, revision = seen[0]
     try:
-        content, value = _typed(form)
+        content, value = read_typed(form)
         settlement = Settlement(Action.SUPERSEDE, revision, note=form.get("note", "")[:NOTE_LIMIT])
         ingest.corrections.correct(principal, conflict_id, settlement, content=content, value=value, now=now)
     except (NotFound, NotPermitted, StaleRevision, AlreadyResolved, NotApplicable, BlockedByErasure) as error:
@@ -95,7 +95,7 @@ def resolve_with_edit(
     return [DecisionNotice(conflict_id)]
 
 
-def _typed(form: Mapping[str, str]) -> tuple[str, str]:
+def read_typed(form: Mapping[str, str]) -> tuple[str, str]:
     """Return the text and the value that the form holds. Raise NotApplicable."""
     content, value = normalise_newlines(form.get("content", "")), form.get("value", "").strip()
     good = 0 < len(content) <= CONTENT_LIMIT and "\0" not in content + form.get("note", "")

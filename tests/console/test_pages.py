@@ -11,6 +11,8 @@ from tests.conftest import stored
 PAGES = {
     "/": 39,
     "/review/": 61,
+    "/cases/": 38,
+    "/cases/?pattern=budget": 39,
     "/proposals/": 24,
     "/proposals/?namespace=acme:main&kind=supersession": 24,
     "/memories/": 27,

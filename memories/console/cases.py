@@ -1,0 +1,240 @@
+"""/cases/: the review by question: every value of a key on one card, settled and taken back at once."""
+
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import Http404, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from conflicts.enums import Keep
+from conflicts.resolution import undo_all
+from conflicts.resolution.case_decisions import AT_ONCE, CaseDecision, Typed, clear, settle_case, undo_case
+from conflicts.resolution.cases import (
+    GROUPS,
+    CaseFilter,
+    CaseGroup,
+    CaseKey,
+    case_of,
+    cases_of,
+    grouped,
+    listed,
+    questions,
+)
+from memories import access, ingest
+from memories.access import Principal
+from memories.console.auth import member
+from memories.console.decisions import NOTE_LIMIT, read_typed
+from memories.console.errors import Refusal, run_action
+from memories.console.form_addresses import takes_form
+from memories.console.plan_steps import page_number
+from memories.console.snippets import KEY, action_curl, server_url
+from memories.console.undo_strip import offer_undo, show_done
+from memories.models.enums import Verb
+
+PAGE = 10
+TOLD = 8  # groups of each kind that the page names
+ORDERS = {"oldest": ("since", "key"), "newest": ("-last_at", "-key"), "most": ("-weight", "-key")}
+LABELS = {"oldest": "oldest first", "newest": "newest first", "most": "most challengers first"}
+KEEPS = {Keep.PAIR: "all at once", Keep.PERIOD: "one after the other", Keep.PREDICATE: "many, from now on"}
+CONDITIONS = ("namespace", "subject", "predicate", "source", "owner", "pattern")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Which cases the address asks for, in which order, on which page."""
+
+    conditions: Mapping[str, str]
+    sort: str
+    page: int
+
+    @property
+    def filter(self) -> CaseFilter:
+        """As the room takes it. Raise Http404 for an owner that is no id."""
+        found: dict[str, Any] = dict(self.conditions)
+        try:
+            found |= {"owner": uuid.UUID(found["owner"])} if "owner" in found else {}
+        except ValueError as error:
+            raise Http404 from error
+        return CaseFilter(**found)
+
+    def query(self, **more: str) -> str:
+        """Return the same as an address carries it, with other conditions."""
+        sort = {} if self.sort == "oldest" else {"sort": self.sort}
+        found = urlencode({**self.conditions, **sort, **more})
+        return f"?{found}" if found else ""
+
+
+def _asked(values: Any) -> Asked:
+    conditions = {name: text for name in CONDITIONS if (text := values.get(name, "").strip())}
+    sort = values.get("sort", "") or "oldest"
+    if sort not in ORDERS or any("\0" in text or len(text) > 255 for text in conditions.values()):
+        raise Http404
+    return Asked(conditions, sort, page_number(values.get("page", "")))
+
+
+@require_safe
+@never_cache
+@member
+def everything(request: Any) -> HttpResponse:
+    """Return what waits, by question."""
+    return _list_page(request, _asked(request.GET))
+
+
+def _list_page(request: Any, asked: Asked, *, refusal: Refusal | None = None) -> HttpResponse:
+    principal = request.principal
+    with access.enter(principal, why="console"):
+        waiting = questions(principal, asked.filter)
+        rows = listed(waiting).order_by(*ORDERS[asked.sort])
+        start, left = (asked.page - 1) * PAGE, rows.count()
+        keys = [CaseKey.parse(row.key) for row in rows[start : start + PAGE]]
+        context = {
+            **_context(request, cases_of(principal, keys), refusal=refusal),
+            "asked": asked,
+            "orders": LABELS.items(),
+            "left": left,
+            "pages": max(1, -(-left // PAGE)),
+            "earlier": asked.query(page=str(asked.page - 1)),
+            "later": asked.query(page=str(asked.page + 1)),
+            "groups": _groups(principal, waiting, asked),
+            "matched": waiting.count() if asked.conditions else 0,
+            "most": AT_ONCE,
+            "curl": f"curl '{server_url(request)}/api/v1/cases{asked.query()}' {KEY}",
+        }
+    return render(request, "console/cases.html", context, status=409 if refusal else 200)
+
+
+def _groups(principal: Principal, waiting: Any, asked: Asked) -> list[tuple[str, list[tuple[CaseGroup, str]]]]:
+    """Return by what what waits can be narrowed down, each with its address; nothing where all of it is one."""
+    found = []
+    for by in GROUPS:
+        if by in asked.conditions:
+            continue
+        groups = [one for one in grouped(principal, waiting, by) if one.id]
+        if len(groups) > 1:
+            found.append((by, [(one, asked.query(**{by: one.id})) for one in groups[:TOLD]]))
+    return found
+
+
+def _context(request: Any, cases: list[Any], *, refusal: Refusal | None = None) -> dict[str, Any]:
+    return {
+        "cases": cases,
+        "may_act": Verb.REVIEW in request.principal.verbs,
+        "keeps": KEEPS,
+        "refusal": refusal,
+        "kept": request.POST,
+        "now": timezone.now(),
+    }
+
+
+@require_safe
+@never_cache
+@member
+def case(request: Any, case_id: str) -> HttpResponse:
+    """Return one case, also one that is settled."""
+    return _case_page(request, case_id)
+
+
+def _case_page(request: Any, case_id: str, *, refusal: Refusal | None = None) -> HttpResponse:
+    principal = request.principal
+    with access.enter(principal, why="console"):
+        found = case_of(principal, case_id)
+        context = _context(request, [found], refusal=refusal)
+    base, path = server_url(request), f"/api/v1/cases/{found.id}"
+    if found.waiting and found.values:
+        body = {"choose": [found.values[0].id], "revision": found.revision}
+        context["curls"] = [("Choose the first", action_curl(base, f"{path}/resolve", body))]
+    context |= {"single": True, "curl": f"curl '{base}{path}' {KEY}"}
+    return render(request, "console/cases.html", context, status=409 if refusal else 200)
+
+
+@takes_form
+@member
+def settle(request: Any, case_id: str) -> HttpResponse:
+    """Settle a case for the values that the form names, or for what was typed."""
+    principal, form, now = request.principal, request.POST, timezone.now()
+    principal.require(Verb.REVIEW)
+    keep, note = form.get("keep", "") or Keep.PAIR, form.get("note", "")[:NOTE_LIMIT]
+    revision = form.get("revision", "")
+    if keep not in KEEPS or "\0" in note or not (revision.isascii() and revision.isdigit() and len(revision) < 20):
+        raise Http404
+    decision = CaseDecision(int(revision), form.getlist("choose"), keep=keep, note=note)
+
+    def act() -> Any:
+        if form.get("action") != "type":
+            return settle_case(principal, case_id, decision, now=now)
+        content, value = read_typed(form)
+        correct = partial(ingest.corrections.correct, principal, content=content, value=value, now=now)
+        return settle_case(principal, case_id, replace(decision, choose=()), now=now, typed=Typed(value, correct))
+
+    return _answered(request, case_id, act, "The case is settled", undo=True)
+
+
+@takes_form
+@member
+def take_back(request: Any, case_id: str) -> HttpResponse:
+    """Take the last decision of a case back, wholly."""
+    request.principal.require(Verb.REVIEW)
+    act = partial(undo_case, request.principal, case_id, now=timezone.now())
+    return _answered(request, case_id, act, "The case waits again", undo=False)
+
+
+def _answered(request: Any, case_id: str, act: Callable[[], Any], said: str, *, undo: bool) -> HttpResponse:
+    _, refusal = run_action(act)
+    if refusal:
+        return _case_page(request, case_id, refusal=refusal)
+    there = reverse("console:case", args=[case_id])
+    if undo:
+        offer_undo(request, said, reverse("console:case-undo", args=[case_id]), there=there)
+        return HttpResponseRedirect(reverse("console:cases") + _asked(request.POST).query(), status=303)
+    show_done(request, said, there=there)
+    return HttpResponseRedirect(there, status=303)
+
+
+@takes_form
+@member
+def clear_away(request: Any) -> HttpResponse:
+    """Reject every challenger that meets the conditions, as many as were counted on the page, up to AT_ONCE."""
+    principal, now, asked = request.principal, timezone.now(), _asked(request.POST)
+    principal.require(Verb.REVIEW)
+    if asked.filter == CaseFilter():
+        raise Http404
+    counted = clear(principal, asked.filter, now=now, dry_run=True).matched
+    if str(counted) != request.POST.get("counted", ""):
+        return _list_page(request, asked, refusal=Refusal("It changed while you looked", f"{counted} match now."))
+    found = clear(principal, asked.filter, now=now, note=request.POST.get("note", "")[:NOTE_LIMIT].replace("\0", ""))
+    done = [str(one.conflict_id) for one in found.outcomes if not one.refused]
+    there = reverse("console:cases") + asked.query()
+    if done:
+        said = f"{len(done)} challenger{'' if len(done) == 1 else 's'} rejected"
+        offer_undo(request, said, reverse("console:cases-unclear"), there=there, ids=" ".join(done))
+    if found.refused:
+        why = "; ".join(dict.fromkeys(str(one.refused) for one in found.refused))
+        return _list_page(request, asked, refusal=Refusal(f"{len(found.refused)} could not be rejected", why))
+    return HttpResponseRedirect(reverse("console:cases"), status=303)
+
+
+@takes_form
+@member
+def take_clearing_back(request: Any) -> HttpResponse:
+    """Take a clearing back, each decision for itself."""
+    request.principal.require(Verb.REVIEW)
+    try:
+        ids = [uuid.UUID(text) for text in request.POST.get("ids", "").split()][:AT_ONCE]
+    except ValueError as error:
+        raise Http404 from error
+    outcomes = undo_all(request.principal, ids, now=timezone.now())
+    refused = [one for one in outcomes if one.refused]
+    there = reverse("console:cases")
+    show_done(request, f"{len(outcomes) - len(refused)} wait again", there=there)
+    if refused:
+        why = "; ".join(dict.fromkeys(str(one.refused) for one in refused))
+        return _list_page(request, _asked({}), refusal=Refusal(f"{len(refused)} could not be taken back", why))
+    return HttpResponseRedirect(there, status=303)

@@ -1,0 +1,150 @@
+"""/cases/: every value of a key on one card, decided at once by those who may, and taken back at once."""
+
+import re
+
+import pytest
+
+from conflicts.resolution.cases import CaseFilter, CaseKey, case_of, cases_of, listed, questions
+from memories import access
+from tests.console.conftest import budget, post, words
+
+
+@pytest.fixture
+def waits(challenge, agent_of, project):
+    """Two documents say $0, one says $5."""
+    scan = agent_of(project, owner="scan").principal
+    return [challenge("$0"), challenge("$0", by=scan, content="It is $0 now."), challenge("$5")]
+
+
+def only_case(principal):
+    with access.enter(principal, why="test"):
+        (row,) = listed(questions(principal, CaseFilter()))
+        return cases_of(principal, [CaseKey.parse(row.key)])[0]
+
+
+def again(principal, found):
+    with access.enter(principal, why="test"):
+        return case_of(principal, found.id)
+
+
+def form_of(found, *values, **more):
+    chosen = [value.id for value in found.values if value.value in values]
+    return {"revision": found.revision, "action": "choose", **({"choose": chosen} if chosen else {}), **more}
+
+
+def standing(found):
+    return {value.value for value in found.standing}
+
+
+@pytest.mark.usefixtures("waits")
+def test_a_card_says_all_that_is_claimed(rita):
+    text = words(rita.get("/cases/"))
+    assert "1 case" in text
+    assert "lisbon · budget" in text
+    assert "$750 held 1 independent voice authority 6 of 6" in text
+    assert "$0 waits 2 independent voices authority 2 of 6" in text
+    assert "$5 waits 1 independent voice" in text
+    assert "By owner bob 2 scan 1" in text
+
+
+@pytest.mark.usefixtures("waits")
+def test_a_challenger_is_chosen_and_the_choice_taken_back(rita, principal):
+    found = only_case(principal)
+    answer = post(rita, f"/cases/{found.id}/resolve/", **form_of(found, "$0", note="it says so"))
+    assert (answer.status_code, answer["Location"]) == (303, "/cases/")
+    after = rita.get("/cases/")
+    assert "The case is settled." in words(after)
+    assert "Undo" in words(after)
+    assert "Nothing waits for you" in words(after)
+    assert standing(again(principal, found)) == {"$0"}
+    page = words(rita.get(f"/cases/{found.id}/"))
+    assert "Ruled by rita" in page
+    assert "“ it says so ”" in page
+    assert "Undo the decision" in page
+    post(rita, f"/cases/{found.id}/undo/")
+    assert standing(again(principal, found)) == {"$750"}
+    assert again(principal, found).waiting == 3
+
+
+@pytest.mark.usefixtures("waits")
+@pytest.mark.parametrize(
+    ("values", "more", "stand"),
+    [
+        (("$750",), {}, {"$750"}),
+        (("$750", "$5"), {}, {"$750", "$5"}),
+        (("$750", "$5"), {"keep": "predicate"}, {"$750", "$5"}),
+        ((), {"action": "type", "content": "The budget is $9.", "value": "$9"}, {"$9"}),
+    ],
+)
+def test_every_way_to_decide(rita, principal, values, more, stand):
+    found = only_case(principal)
+    assert post(rita, f"/cases/{found.id}/resolve/", **form_of(found, *values, **more)).status_code == 303
+    assert standing(again(principal, found)) == stand
+    assert again(principal, found).waiting == 0
+
+
+@pytest.mark.usefixtures("waits")
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ({"revision": 1}, "It changed while you looked"),
+        ({"choose": ["0123456789abcdef"]}, "This can’t be decided so"),
+        ({}, "This can’t be decided so"),
+        ({"action": "type", "content": "The budget is $9.", "value": "", "note": "kept"}, "This can’t be decided so"),
+    ],
+)
+def test_a_refusal_is_told_beside_the_case_and_keeps_what_was_typed(rita, principal, more, told):
+    found = only_case(principal)
+    answer = post(rita, f"/cases/{found.id}/resolve/", **form_of(found, **more))
+    assert answer.status_code == 409
+    assert told in words(answer)
+    assert more.get("content", "") in answer.text
+    assert again(principal, found) == found
+
+
+@pytest.mark.usefixtures("waits")
+def test_who_may_not_decides_nothing(vera, carl, principal):
+    found = only_case(principal)
+    assert "Your role reads here" in words(vera.get("/cases/"))
+    assert post(vera, f"/cases/{found.id}/resolve/", **form_of(found, "$0")).status_code == 403
+    assert post(vera, "/cases/clear/", pattern="budget", counted=2).status_code == 403
+    for path in (f"/cases/{found.id}/", "/cases/nonsense/"):
+        assert carl.get(path).status_code == 404
+    assert again(principal, found).waiting == 3
+
+
+def test_what_one_owner_filed_is_cleared_away_and_back(rita, principal, waits):
+    found = only_case(principal)
+    (link,) = re.findall(r'href="(\?owner=[0-9a-f-]+)">bob', rita.get("/cases/").text)
+    page = rita.get(f"/cases/{link}")
+    assert "2 challengers match. Note Reject 2" in words(page)
+    owner = link.removeprefix("?owner=")
+    assert post(rita, "/cases/clear/", owner=owner, counted=1).status_code == 409
+    assert post(rita, "/cases/clear/", owner=owner, counted=2, note="a broken tool").status_code == 303
+    assert again(principal, found).waiting == 1
+    strip = rita.get("/cases/").text
+    assert "2 challengers rejected" in strip
+    (ids,) = re.findall(r'name="ids" value="([^"]+)"', strip)
+    assert post(rita, "/cases/clear/undo/", ids=ids).status_code == 303
+    assert again(principal, found).waiting == 3
+
+
+def test_clearing_needs_a_condition(rita, waits):
+    assert post(rita, "/cases/clear/", counted=3).status_code == 404
+    assert post(rita, "/cases/clear/", owner="nobody", counted=3).status_code == 404
+
+
+@pytest.mark.usefixtures("waits")
+@pytest.mark.parametrize("query", ["sort=best", "page=0", "owner=bob", "pattern=%00"])
+def test_what_is_no_address_of_the_list_is_not_found(rita, query):
+    assert rita.get(f"/cases/?{query}").status_code == 404
+
+
+def test_pages_follow_each_other(rita, alice, bob, store):
+    for n in range(12):
+        store("acme:main", f"{n}", by=alice.principal, source="user_explicit", claim=budget("$1", f"site {n}"))
+        store("acme:main", f"no {n}", by=bob.principal, source="document", claim=budget("$2", f"site {n}"))
+    first, second = words(rita.get("/cases/")), words(rita.get("/cases/?page=2"))
+    assert "page 1 of 2" in first
+    assert "page 2 of 2" in second
+    assert second.count("Choose what is ticked") == 2
