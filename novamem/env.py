@@ -354,6 +354,12 @@ class Settings(BaseSettings):
             return None
         return Logins(self.DATABASE_URL, self.DATABASE_OWNER_URL)
 
+    def questions_at_once(self) -> int:
+        """Return how many questions a web process works on: one where these and Postgres share every core, else two."""
+        host = str(conninfo_to_dict(self.DATABASE_URL).get("host") or "") if self.DATABASE_URL else ""
+        is_here = not host or host.startswith("/") or host in ("localhost", "127.0.0.1", "::1")
+        return 1 if is_here and (os.cpu_count() or 1) <= self.WEB_PROCESSES else 2
+
 
 PLACE_OF = {
     name: place for name, field in Settings.model_fields.items() for place in field.metadata if isinstance(place, str)

@@ -21,7 +21,7 @@ QUESTIONS = (
     "/compat/mem0/v3/memories/search/",
     "/compat/mem0/v3/memories/",
 )
-WIDTH = 2  # requests of a queue at a time: more would only share the same processors
+WIDTH = 2  # requests of a queue at a time, at most: more would only share the same processors
 OUTSIDE = 16  # requests of a queue that wait for services outside; further ones keep their places meanwhile
 FIRST, SHARE = 0.05, 0.1  # seconds that a request is taken to last at first; what each one adds to the mean
 REFUSED = Counter(
@@ -38,16 +38,16 @@ class Overloaded(Exception):
 
 
 class RequestQueue:
-    """Lets WIDTH requests through at a time, first come, first served."""
+    """Lets some requests through at a time, first come, first served."""
 
-    def __init__(self, name: str) -> None:
-        self._name, self._places = name, asyncio.Semaphore(WIDTH)
+    def __init__(self, name: str, width: int = WIDTH) -> None:
+        self._name, self._width, self._places = name, width, asyncio.Semaphore(width)
         self._mean, self._inside, self._outside = FIRST, 0, 0
 
     @property
     def wait(self) -> float:
         """Return the seconds that the next request would wait."""
-        return max(0, self._inside + 1 - WIDTH) * self._mean / WIDTH
+        return max(0, self._inside + 1 - self._width) * self._mean / self._width
 
     def refuse_late(self) -> None:
         """Raise Overloaded where the next request would wait for longer than MAX_QUEUE_SECONDS; 0 is no limit."""
@@ -106,7 +106,8 @@ class RequestQueues:
     THREADS = 3 * (WIDTH + OUTSIDE)  # that the requests of all queues may hold
 
     def __init__(self) -> None:
-        self._questions, self._reads, self._writes = map(RequestQueue, ("questions", "reads", "writes"))
+        self._questions = RequestQueue("questions", settings.QUESTIONS_AT_ONCE)
+        self._reads, self._writes = map(RequestQueue, ("reads", "writes"))
 
     def of(self, method: str, path: str) -> RequestQueue | None:
         """Return the queue of a request."""

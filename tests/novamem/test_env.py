@@ -167,3 +167,24 @@ def test_the_sidecar_is_where_the_first_of_these_says(monkeypatch, given, found)
     for name, value in given.items():
         monkeypatch.setenv(name, value)
     assert env.load().sidecar() == found
+
+
+@pytest.mark.parametrize(
+    ("url", "processes", "cores", "at_once"),
+    [
+        ("", 2, 2, 1),
+        ("postgres://nova_app@%2Fvar%2Fsocket/novamem", 2, 2, 1),
+        ("postgres://nova_app:p@localhost:5432/novamem", 4, 4, 1),
+        ("postgres://nova_app:p@localhost:5432/novamem", 4, 16, 2),
+        ("postgres://nova_app:p@db.internal:5432/novamem", 2, 2, 2),
+        ("", 1, 2, 2),
+    ],
+)
+def test_questions_wait_for_each_other_where_processes_and_postgres_share_every_core(
+    monkeypatch, url, processes, cores, at_once
+):
+    monkeypatch.setattr(os, "cpu_count", lambda: cores)
+    monkeypatch.setenv("DATABASE_URL", url)
+    monkeypatch.setenv("DATABASE_OWNER_URL", url.replace("nova_app", "nova_owner"))
+    monkeypatch.setenv("WEB_PROCESSES", str(processes))
+    assert env.load().questions_at_once() == at_once

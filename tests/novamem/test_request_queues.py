@@ -58,6 +58,21 @@ def test_who_would_wait_too_long_is_refused_and_told_when_to_come_again(busy, mo
     run(ask)
 
 
+def test_questions_pass_one_by_one_where_processes_and_postgres_share_every_core(settings):
+    settings.QUESTIONS_AT_ONCE = 1
+
+    async def ask():
+        queue = RequestQueues().of("POST", "/api/v1/search")
+        end = asyncio.Event()
+        tasks = await occupied(queue, requests=2, until=end)
+        assert queue._places.locked()
+        assert queue.wait == 2 * request_queues.FIRST
+        end.set()
+        await asyncio.gather(*tasks)
+
+    run(ask)
+
+
 def test_without_a_limit_all_wait(settings, monkeypatch):
     settings.MAX_QUEUE_SECONDS = 0
     monkeypatch.setattr(request_queues, "FIRST", 100.0)
