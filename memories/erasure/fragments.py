@@ -17,6 +17,7 @@ from memories.extraction import certain_claims
 from memories.ingest.updates import check_change, claims_of, fragment_for_change, refuse_stale, refuse_taking_away
 from memories.models import (
     Archive,
+    Episode,
     Erasure,
     Fragment,
     LlmCall,
@@ -153,7 +154,11 @@ def _erase(
     erase_all(project_id, ids, copied=copies.conflicts_of(ids), now=now)
     copies.filter(fragment_id__in=ids).delete()
     tombstones.delete()
+    made_by_hand = Episode.objects.within(project_id).filter(conversation_id="", members__fragment__in=ids)
+    touched = list(made_by_hand.values_list("id", flat=True).distinct())
     execute("DELETE FROM memories_fragment WHERE project_id = %s AND id = ANY (%s)", [project_id, ids])
+    # A title may say what its memories said: it goes with the last of them.
+    Episode.objects.within(project_id).filter(id__in=touched, members=None).delete()
 
 
 def has_digests(project_id: uuid.UUID, ids: Sequence[uuid.UUID]) -> bool:

@@ -4,7 +4,7 @@ import pytest
 
 from conflicts.public import ClaimDraft
 from memories import access
-from memories.models import Archive, Namespace, Project, Tombstone
+from memories.models import Archive, Episode, Namespace, Project, Tombstone
 from memories.models.sql import execute
 from tests.erasure.conftest import MAIN
 
@@ -169,3 +169,16 @@ def test_a_drill_proves_what_a_branch_keeps(alice, store, forget, run, principal
     forget(row)
     backup = run("backup")["backup_id"]
     assert run("drill", backup_id=backup)["backup_id"] == backup
+
+
+def test_no_title_of_an_episode_of_which_all_was_forgotten(alice, store, forget, run, sweep, count):
+    rows = [store(MAIN, text, by=alice.principal) for text in ("Otters swim.", "Herons wait.")]
+    body = {"namespace": MAIN, "title": f"How to open {SECRET}", "ids": [str(row.id) for row in rows]}
+    assert alice.client.post("/api/v1/episodes", body, format="json").status_code == 201
+    backup = run("backup")["backup_id"]
+    forget(rows[0])
+    assert count(Episode) == 1
+    forget(rows[1])
+    assert sweep(SECRET) == []
+    run("restore", backup_id=backup)
+    assert (count(Episode), sweep(SECRET)) == (0, [])
