@@ -8,7 +8,7 @@ from functools import reduce
 from operator import or_
 from typing import Any
 
-from django.db.models import F, Q, SmallIntegerField
+from django.db.models import F, Max, Q, SmallIntegerField
 from django.db.models.expressions import RawSQL
 from django.db.models.functions import Coalesce, Greatest
 
@@ -38,16 +38,23 @@ def text_ruled(fragment: str) -> str:
             AND {fragment}.id = ANY (r.chosen_fragments))"""
 
 
-def choosing(fragment: str) -> str:
-    """Return as SQL, from FROM on, the rulings in force that chose a statement's fragment."""
-    return f"""FROM conflicts_ruling r WHERE r.project_id = {fragment}.project_id
-        AND r.namespace_id = {fragment}.namespace_id AND r.replaced_by_id IS NULL
-        AND {fragment}.id = ANY (r.chosen_fragments)"""
+# By namespace and memory the authority of the rulings in force that chose it, worked out once for a statement: every
+# ruling of its namespace would be read for each memory.
+CHOSEN = """(SELECT jsonb_object_agg(c.key, c.authority) FROM (
+        SELECT concat(r.namespace_id, i.id) AS key, max(r.authority) AS authority
+        FROM conflicts_ruling r CROSS JOIN LATERAL unnest(r.chosen_fragments) AS i (id)
+        WHERE r.project_id = nova_project() AND r.replaced_by_id IS NULL GROUP BY 1
+    ) AS c)"""
+
+
+def fragment_chosen(fragment: str) -> str:
+    """Return as SQL whether a ruling in force chose a statement's fragment."""
+    return f"coalesce(jsonb_exists({CHOSEN}, concat({fragment}.namespace_id, {fragment}.id)), false)"
 
 
 def fragment_ruled(fragment: str) -> str:
     """Return as SQL the authority of the rulings that chose a statement's fragment; null without any."""
-    return f"(SELECT max(r.authority) {choosing(fragment)})"
+    return f"({CHOSEN} ->> concat({fragment}.namespace_id, {fragment}.id))::smallint"
 
 
 def with_protection(fragments: Any) -> Any:
@@ -285,8 +292,8 @@ def count_repeats(project_id: uuid.UUID, ids: Iterable[uuid.UUID | None], *, now
 
 def protection(project_id: uuid.UUID, fragment_id: uuid.UUID) -> int:
     """Return the authority of the strongest ruling that chose this memory or what it claims; 0 without one."""
-    rows = with_protection(Fragment.objects.within(project_id).filter(id=fragment_id))
-    return int(rows.values_list("ruled", flat=True).first() or 0)
+    rows = Ruling.objects.within(project_id).in_force().filter(chosen_fragments__contains=[fragment_id])
+    return int(rows.aggregate(rank=Max("authority"))["rank"] or 0)
 
 
 def binding_on(rows: Sequence[PendingConflict]) -> dict[uuid.UUID, Ruling]:

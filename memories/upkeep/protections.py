@@ -7,7 +7,7 @@ the user said in so many words leaves by a person or its owner only.
 import datetime
 
 from conflicts.authority import SOURCE_RANK
-from conflicts.rulings import choosing
+from conflicts.rulings import fragment_chosen
 from memories.access import NotPermitted, Principal
 from memories.extraction import FROM_THE_USER, PASSING
 from memories.ingest.updates import may_rewrite
@@ -20,7 +20,7 @@ INFERRED, DOCUMENTED = SOURCE_RANK[SourceClass.INFERENCE], SOURCE_RANK[SourceCla
 USERS_OWN = SOURCE_RANK[SourceClass.USER_EXPLICIT]
 FROM_USERS = ", ".join(f"'{source}'" for source in sorted(FROM_THE_USER))
 
-IS_CHOSEN = f"EXISTS (SELECT {choosing('f')})"
+IS_CHOSEN = fragment_chosen("f")
 # What was read of somebody's deeds keeps nothing from fading. A tuple of names reads the same in SQL.
 LASTS = f"(c.predicate NOT IN {PASSING!r} OR c.span_start IS NULL OR c.valid_until IS NOT NULL)"
 IS_BELIEVED = f"""(f.status IN ('active', 'disputed') AND ({IS_CHOSEN} OR EXISTS (

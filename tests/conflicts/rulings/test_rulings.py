@@ -1,8 +1,15 @@
 """Rulings: a person's decision binds whoever is believed less than the person."""
 
+import uuid
+
 import pytest
 from django.utils import timezone
 
+from conflicts.rulings import with_protection
+from memories import access
+from memories.models import Fragment
+from memories.models.sql import fetch
+from memories.upkeep.protections import IS_CHOSEN
 from tests.conflicts.rulings.conftest import (
     CLAIM,
     READING,
@@ -275,3 +282,16 @@ class TestRules:
         assert (other["status"], other["superseded"]) == ("quarantined", [])
         back = store_tool_claim("$48,000", claim={"subject": "acme", "predicate": "worth"})
         assert back["status"] == "archived"
+
+
+def test_rulings_are_read_once_for_many_memories(ruled, principal):
+    with access.enter(principal, why="test"):
+        rows = Fragment.objects.within(principal.project_id)
+        assert dict(with_protection(rows).values_list("id", "ruled"))[uuid.UUID(ruled["paper"]["id"])] == 6
+        plans = [
+            with_protection(rows).filter(rank__gt=3).explain(),
+            "\n".join(row[0] for row in fetch(f"EXPLAIN SELECT FROM memories_fragment f WHERE {IS_CHOSEN}", [])),
+        ]
+    for plan in plans:
+        assert "conflicts_ruling" in plan
+        assert "SubPlan" not in plan
