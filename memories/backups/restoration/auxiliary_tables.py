@@ -47,8 +47,9 @@ def insert_auxiliary_rows(project_id: uuid.UUID, *, there: uuid.UUID, here: uuid
     sides = {name: known.format(name) for name in ("newcomer_id", "existing_id")}
     lives = "EXISTS (SELECT FROM memories_fragment f WHERE f.project_id = s.project_id AND f.id = s.{0})"
     # All of whose members were forgotten brings no title back.
-    kept = f"""coalesce((SELECT bool_or(m.fragment_id IN (SELECT f.id FROM memories_fragment f
-        WHERE f.project_id = s.project_id AND f.id = m.fragment_id)) FROM {MEMBERS} m WHERE m.episode_id = s.id), true)"""
+    kept = f"""coalesce((SELECT bool_or(EXISTS (
+            SELECT FROM memories_fragment f WHERE f.project_id = s.project_id AND f.id = m.fragment_id
+        )) FROM {MEMBERS} m WHERE m.episode_id = s.id), true)"""
     by_hand = f"{part} AND s.conversation_id = '' AND {kept}"
     counts = {
         "episode": insert_staged(MODELS["episode"], "episode", by_hand, replaced=place),
