@@ -305,6 +305,7 @@ SPECTACULAR_SETTINGS = {
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
         "memories.api.openapi.add_problems",
+        "memories.api.openapi.add_headers",
     ],
 }
 

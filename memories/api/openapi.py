@@ -43,6 +43,16 @@ WRITING = {
     "415": "The body is no JSON",
     "422": "The Idempotency-Key was used with another body",
 }
+# Headers of answers: of those that did what was asked, and of those that say when to come again.
+ANSWERED = {
+    "X-Request-Id": "Under which the log has it; the caller's own, where it gave one.",
+    "RateLimit-Policy": "The key's rate in requests, and its window in seconds, as `600;w=60`. None without a rate.",
+    "RateLimit-Limit": "The key's requests a minute.",
+    "RateLimit-Remaining": "How many of them are left now.",
+    "RateLimit-Reset": "In how many seconds all of them are there again.",
+}
+AGAIN = {"Retry-After": "In how many seconds to come again."}
+NUMBERS = {"RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "Retry-After"}
 MATCHING = {"412": "It has changed since If-Match was read"}
 
 
@@ -57,6 +67,21 @@ def add_problems(result: dict[str, Any], **_: Any) -> dict[str, Any]:
                 answer = answer | MATCHING
             for status, description in answer.items():
                 operation["responses"][status] = {"description": description, "content": content}
+    return result
+
+
+def add_headers(result: dict[str, Any], **_: Any) -> dict[str, Any]:
+    """Add the headers that every answer has (a drf-spectacular postprocessing hook, after the problems)."""
+    result["components"]["headers"] = {
+        name: {"description": text, "schema": {"type": "integer" if name in NUMBERS else "string"}}
+        for name, text in (ANSWERED | AGAIN).items()
+    }
+    for methods in result["paths"].values():
+        for operation in methods.values():
+            for status, response in operation["responses"].items():
+                names = ANSWERED if status.startswith("2") else AGAIN if status in ("429", "503") else ()
+                found = {name: {"$ref": f"#/components/headers/{name}"} for name in names}
+                response |= {"headers": {**response.get("headers", {}), **found}} if found else {}
     return result
 
 

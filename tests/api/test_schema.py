@@ -106,3 +106,15 @@ def test_the_server_keeps_to_it(path, method, mode, agent_of, project):
         )
 
     keeps()
+
+
+def test_answers_have_the_headers_that_the_document_names(alice, agent_of, project, document):
+    operation = document["paths"]["/api/v1/namespaces"]["get"]["responses"]
+    answer = alice.client.get("/api/v1/namespaces")
+    assert set(operation["200"]["headers"]) <= set(answer.headers)
+    slow = agent_of(project, requests_per_minute=1)
+    slow.client.get("/api/v1/namespaces")
+    assert set(operation["429"]["headers"]) <= set(slow.client.get("/api/v1/namespaces").headers)
+    for name, header in document["components"]["headers"].items():
+        if header["schema"]["type"] == "integer" and name in answer.headers:
+            assert answer.headers[name].isdigit()
