@@ -35,7 +35,10 @@ class Cursor:
         try:
             way, *parts = base64.urlsafe_b64decode(text.encode()).decode().split("|", times + ids + texts)
             moments = [datetime.datetime.fromisoformat(part) for part in parts[:times]]
-            if way not in ("<", ">") or len(parts) != times + ids + texts or any(at.tzinfo is None for at in moments):
+            is_whole = (
+                way in ("<", ">") and len(parts) == times + ids + texts and not any("\0" in part for part in parts)
+            )
+            if not is_whole or any(at.tzinfo is None for at in moments):
                 raise BadCursor(text)
             rows = [uuid.UUID(part) for part in parts[times : times + ids]]
             moments = [moment.astimezone(datetime.UTC) for moment in moments]

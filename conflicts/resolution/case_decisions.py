@@ -3,32 +3,40 @@
 import datetime
 import uuid
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from django.db.models import Window
+from django.db.models.functions import RowNumber
+
+from conflicts.claim_drafts import ClaimDraft
 from conflicts.enums import Keep, Resolution
 from conflicts.keys import naming
 from conflicts.locks import lock_namespace
 from conflicts.models import PendingConflict
 from conflicts.resolution.actions import NotApplicable
 from conflicts.resolution.bulk import BulkOutcome, resolve_all
-from conflicts.resolution.cases import Case, CaseFilter, CaseValue, case_of, questions
+from conflicts.resolution.cases import CHALLENGER, DECIDED, Case, CaseFilter, CaseValue, case_of, questions
 from conflicts.resolution.decisions import AlreadyResolved, Settlement, resolve, undo, visible_conflicts
 from conflicts.snapshots import CannotUndo
 from memories import access
 from memories.access import NotPermitted, Principal
+from memories.cursors import Cursor
 from memories.errors import StaleRevision
 
-AT_ONCE = 200  # conflicts that one request settles
+AT_ONCE, CLEARED_AT_ONCE = 50, 100  # challengers that one request settles or clears: each is a decision by itself
 
 Settling = Callable[[uuid.UUID, Settlement], PendingConflict]
 
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """What a person says is true instead: the value, and what settles a conflict for it in place of its challenger."""
+    """What a person says is true instead: the value, and what settles a conflict for it in place of its challenger.
+
+    `settle` takes the conflict, the decision, and what is claimed.
+    """
 
     value: str
-    settle: Settling
+    settle: Callable[[uuid.UUID, Settlement, ClaimDraft], PendingConflict]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,34 +63,32 @@ def settle_case(
 ) -> Case:
     """Settle all that waits on a key, in one transaction: what is chosen holds, every other challenger is rejected.
 
-    Return the case as it is then. Raise as `resolve`, for the whole case, and NotApplicable for a value that is not one
-    of the case's, for one that stands and was not chosen beside another one, and for more than AT_ONCE challengers.
+    Return the case as it is then. Raise as `resolve`, for the whole case, and NotApplicable where that is not what
+    would come of it: for a value that is none of the case's, for one that stands and was not chosen beside another one,
+    and for more than AT_ONCE challengers.
     """
     with access.enter(principal, why="resolve"):
         case = _held(principal, case_id)
-        owners = {one.fragment.owner_id for value in case.values for one in value.memories}
-        if principal.kind == "key" and principal.owner_id in owners:
-            raise NotPermitted("a key can't settle a case to which its owner contributed: a person does")
-        if not case.waiting:
-            raise AlreadyResolved("nothing waits in this case")
-        if case.revision != decision.revision:
-            raise StaleRevision("case", current=case.revision)
-        if case.waiting > AT_ONCE:
-            raise NotApplicable(f"more than {AT_ONCE} wait here: clear some of them first, by source, owner or pattern")
-        chosen = _agreeing(case, typed) if typed else _chosen(case, decision)
-        steps, kept = _Steps(principal, decision, now), {value.id for value in chosen}
-        new = [value for value in chosen if not value.stands]
-        # Whoever types decides first on what others said: on what is one's own nobody else's key may.
+        _check(principal, case, decision)
+        names = naming(case.namespace.project_id, [case.namespace.id])[case.namespace.id]
+        wanted = {names.value(case.predicate, typed.value)} if typed else set[bytes]()
+        chosen = [one for one in case.values if one.digest in wanted] if typed else _chosen(case, decision)
+        steps = _Steps(principal, decision, now)
+        is_kept = bool(chosen) and not typed and all(value.holds for value in chosen)
+        # First what is rejected: of what was typed, and is one's own then, nobody else's key decides.
         edited = _strongest(value for value in case.values if value.waits) if typed else None
         for value in case.values:
-            if value.id not in kept:
-                steps.reject(value, protect=bool(chosen) and not new and not typed, but=edited)
+            if value not in chosen:
+                steps.reject(value, protect=is_kept, but=edited)
         if typed and edited:
-            steps.take(edited, Resolution.SUPERSEDE, settle=typed.settle)
+            claimed = ClaimDraft(case.subject, case.predicate, typed.value, None, case.scope, case.key.session_id)
+            steps.take(edited, Resolution.SUPERSEDE, settle=lambda which, how: typed.settle(which, how, claimed))
         else:
-            steps.choose(new, beside=len(new) < len(chosen))
+            wanted = {value.digest for value in chosen}
+            steps.choose([value for value in chosen if not value.holds], beside=any(one.holds for one in chosen))
+        steps.let_stand(case_id, wanted)
         steps.sign()
-        return case_of(principal, case_id)
+        return _settled(case_of(principal, case_id), wanted, chosen)
 
 
 def _held(principal: Principal, case_id: str) -> Case:
@@ -93,27 +99,43 @@ def _held(principal: Principal, case_id: str) -> Case:
     return case_of(principal, case_id)
 
 
-def _agreeing(case: Case, typed: Typed) -> list[CaseValue]:
-    """Return the values that are what was typed, read as the predicate's values are."""
-    names = naming(case.namespace.project_id, [case.namespace.id])[case.namespace.id]
-    digest = names.value(case.predicate, typed.value) if typed.value else b""
-    return [value for value in case.values if value.memories[0].says == (digest, False)]
+def _check(principal: Principal, case: Case, decision: CaseDecision) -> None:
+    """Refuse who may not decide, or saw another state. Raise as `settle_case`."""
+    owners = {owner for value in case.values for owner in value.speakers}
+    if principal.kind == "key" and principal.owner_id in owners:
+        raise NotPermitted("a key can't settle a case to which its owner contributed: a person does")
+    if not case.waiting:
+        raise AlreadyResolved("nothing waits in this case")
+    if case.revision != decision.revision:
+        raise StaleRevision("case", current=case.revision)
+    if case.waiting > AT_ONCE:
+        raise NotApplicable(f"more than {AT_ONCE} wait here: clear some of them first, by source, owner or pattern")
 
 
 def _chosen(case: Case, decision: CaseDecision) -> list[CaseValue]:
     """Return the values that are to hold, the strongest challenger first. Raise NotApplicable."""
     if not decision.choose:
         raise NotApplicable("no value was chosen, and nothing typed")
-    by_id = {value.id: value for value in case.values}
+    by_id = {value.id: value for value in case.values if value.stands or value.waits}
     if unknown := [one for one in decision.choose if one not in by_id]:
-        raise NotApplicable(f"this case has no value {unknown[0]}: read it again")
+        raise NotApplicable(f"this case has no value {unknown[0]} that stands or waits: read it again")
     chosen = [by_id[one] for one in dict.fromkeys(decision.choose)]
     if any(value.negated for value in chosen) and len(chosen) > 1:
         raise NotApplicable("what says that a value does not hold can only be chosen alone")
-    left = [value for value in case.standing if value not in chosen]
-    if left and any(value.stands for value in chosen):
+    left = [value for value in case.values if value.holds and value not in chosen]
+    if left and any(value.holds for value in chosen):
         raise NotApplicable(f"{left[0].value} stands, too: choose it as well, or archive its memory")
     return sorted(chosen, key=lambda value: (-value.authority, value.first_at))
+
+
+def _settled(case: Case, wanted: set[bytes], chosen: Sequence[CaseValue]) -> Case:
+    """Return the case. Raise NotApplicable where something waits, or another value stands than what was chosen."""
+    if case.waiting:
+        raise NotApplicable(f"{case.waiting} would still wait: settle them one by one")
+    others = [value for value in case.values if value.holds and value.digest not in wanted]
+    if others and not any(value.negated for value in chosen):
+        raise NotApplicable(f"{others[0].value} would still stand, which no challenger names: settle it by itself")
+    return case
 
 
 def _strongest(values: Iterable[CaseValue]) -> uuid.UUID:
@@ -166,13 +188,23 @@ class _Steps:
             if one.conflict_id and one.conflict_id != but:
                 self.take(one.conflict_id, Resolution.REJECT, protect=protect)
 
+    def let_stand(self, case_id: str, wanted: set[bytes]) -> None:
+        """Let others who say what was chosen stand beside it: in other words, or of another time."""
+        self.decision = replace(self.decision, keep=Keep.PAIR)
+        for value in case_of(self.principal, case_id).values:
+            for one in value.waits:
+                if one.conflict_id and value.digest in wanted and not value.negated:
+                    self.take(one.conflict_id, Resolution.KEEP_BOTH)
+
     def sign(self) -> None:
-        """Write down that these were one decision, and in which order."""
-        rows = PendingConflict.objects.within(self.principal.project_id).in_bulk(self.done)
-        decision = str(uuid.uuid4())
-        for place, conflict_id in enumerate(self.done):
-            row = rows[conflict_id]
-            row.before = {**(row.before or {}), "case": {"decision": decision, "place": place}}
+        """Write down that these were one decision, with what was settled along, and in which order."""
+        rows = PendingConflict.objects.within(self.principal.project_id)
+        decision, places = str(uuid.uuid4()), {str(done): place for place, done in enumerate(self.done)}
+        along = rows.filter(before__settled_with__in=list(places))
+        for row in [*rows.filter(id__in=self.done), *along]:
+            before = row.before or {}
+            place = places[before.get("settled_with", str(row.id))]
+            row.before = {**before, "case": {"decision": decision, "place": place}}
             row.save(update_fields=["before"])
 
 
@@ -183,22 +215,27 @@ def undo_case(principal: Principal, case_id: str, *, now: datetime.datetime) -> 
     """
     with access.enter(principal, why="undo"):
         case = _held(principal, case_id)
-        settled = visible_conflicts(principal).filter(case.key.rows, resolved_at__isnull=False, before__has_key="case")
+        settled = visible_conflicts(principal).filter(case.key.rows, resolution__in=DECIDED)
         last = settled.order_by("-resolved_at").first()
-        if last is None:
-            raise CannotUndo("no decision settled this case at once")
-        same = visible_conflicts(principal).filter(before__case__decision=last.before["case"]["decision"])
-        for row in sorted(same, key=lambda row: -row.before["case"]["place"]):
-            undo(principal, row.id, now=now)
+        if last is None or "case" not in (last.before or {}):
+            raise CannotUndo("what was decided last here did not settle the case at once: take that back by itself")
+        same = visible_conflicts(principal).filter(namespace=last.namespace_id, resolved_at=last.resolved_at)
+        decided = same.filter(before__case__decision=last.before["case"]["decision"])
+        for row in sorted(decided, key=lambda row: -row.before["case"]["place"]):
+            if PendingConflict.objects.within(row.project_id).filter(id=row.id, resolved_at__isnull=False).exists():
+                undo(principal, row.id, now=now)
         return case_of(principal, case_id)
 
 
 @dataclass(frozen=True, slots=True)
 class Clearing:
-    """What became of a clearing: how many wait that meet its conditions, what was tried, and how many are left."""
+    """What became of a clearing: how many challengers meet its conditions, what was tried, and where to go on."""
 
     matched: int
     outcomes: Sequence[BulkOutcome] = ()
+    left: int = 0
+    # The last that was tried; those after it are left.
+    next: Cursor | None = None
 
     @property
     def refused(self) -> list[BulkOutcome]:
@@ -212,15 +249,30 @@ class Clearing:
 
 
 def clear(
-    principal: Principal, asked: CaseFilter, *, now: datetime.datetime, note: str = "", dry_run: bool = False
+    principal: Principal,
+    asked: CaseFilter,
+    *,
+    now: datetime.datetime,
+    note: str = "",
+    dry_run: bool = False,
+    after: Cursor | None = None,
 ) -> Clearing:
-    """Reject the challengers that meet the conditions, oldest first, up to AT_ONCE; each for itself. Raise NotFound."""
+    """Reject the challengers that meet the conditions, oldest first, up to CLEARED_AT_ONCE; each for itself.
+
+    A text is rejected as a whole, on every key that it speaks of. Raise NotFound.
+    """
+    order = ("created_at", "id")
     with access.enter(principal, why="clear"):
         principal.require("review")
         rows = questions(principal, asked)
-        matched = rows.count()
-        found = list(rows.order_by("created_at", "id").values_list("id", "revision")[:AT_ONCE])
-    if dry_run:
-        return Clearing(matched)
-    decisions = [(which, Settlement(Resolution.REJECT, revision, note=note)) for which, revision in found]
-    return Clearing(matched, resolve_all(principal, decisions, now=now))
+        rows = rows.filter(after.beyond(order)) if after else rows
+        # Each challenger once: a decision on it settles its other conflicts.
+        each = rows.annotate(nth=Window(RowNumber(), partition_by=CHALLENGER, order_by=order)).filter(nth=1)
+        matched = each.count()
+        found = list(each.order_by(*order)[:CLEARED_AT_ONCE])
+    if dry_run or not found:
+        return Clearing(matched, left=matched)
+    decisions = [(row.id, Settlement(Resolution.REJECT, row.revision, note=note)) for row in found]
+    left = matched - len(found)
+    outcomes = resolve_all(principal, decisions, now=now)
+    return Clearing(matched, outcomes, left, Cursor.at(found[-1], order) if left else None)

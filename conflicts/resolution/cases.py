@@ -7,7 +7,7 @@ import re
 import uuid
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from hashlib import sha256
 from operator import or_
@@ -29,26 +29,32 @@ from django.db.models import (
     Window,
 )
 from django.db.models.expressions import RawSQL
-from django.db.models.functions import Cast, RowNumber
+from django.db.models.functions import Cast, Coalesce, RowNumber
+from django.utils import timezone
 
 from conflicts.enums import Ballot, ConflictKind, Resolution
 from conflicts.models import PendingConflict, Ruling, Vote
+from conflicts.resolution.actions import UNDONE
 from conflicts.resolution.decisions import visible_conflicts, waiting, with_claims
-from conflicts.resolution.key_candidates import KeyCandidate, challenger_of, repetitions
+from conflicts.resolution.key_candidates import challenger_of, repetitions
 from conflicts.resolution.review_queue import SOURCE, unforked
 from conflicts.rulings import with_words
 from conflicts.votes import roots_of
 from memories.access import NotFound, Principal
 from memories.models import Claim, Fragment, Namespace, Owner, Receipt
-from memories.models.enums import STANDING
+from memories.models.enums import STANDING, Status
 from memories.models.operation import Carried
 
 KINDS = (ConflictKind.CLAIM, ConflictKind.TEXT)
 DECIDED = (Resolution.SUPERSEDE, Resolution.REJECT, Resolution.KEEP_BOTH)
-MOST_OF_CASE = 200  # memories that stand, and that wait, which are read of a case
+# Also what was replaced or rejected: who was told so is asked afterwards, too.
+CLAIMED = (*STANDING, Status.SUPERSEDED, Status.ARCHIVED)
+MOST_OF_CASE = 200  # memories that stand or stood, and that wait, which are read of a case
 MOST_GROUPS = 200
 MINUTE = datetime.timedelta(minutes=1)
 REVISIONS = 2**53  # so that every reader of JSON keeps them exactly
+# Who challenges: a claim, or a text that claims nothing.
+CHALLENGER = Coalesce("newcomer_claim", "newcomer_id")
 # A key in its namespace and session, as text.
 KEY = """concat(conflicts_pendingconflict.namespace_id, ':', encode(conflicts_pendingconflict.key_digest, 'hex'), ':',
     conflicts_pendingconflict.session_id)"""
@@ -121,28 +127,71 @@ class CaseFilter:
     status: str = "pending"
 
 
+@dataclass(frozen=True, slots=True)
+class CaseMemory:
+    """A memory that says something of a key: whether that stands, and the conflict in which it waits.
+
+    Both, where it is contested: the user's words against a ruling. Neither, where it was replaced or rejected. `ended`:
+    it stands for a time that is over.
+    """
+
+    fragment: Fragment
+    value: str
+    digest: bytes
+    negated: bool = False
+    stands: bool = False
+    ended: bool = False
+    conflict_id: uuid.UUID | None = None
+
+    @property
+    def says(self) -> tuple[bytes, bool]:
+        """By what two of them say the same."""
+        return self.digest, self.negated
+
+
 @dataclass(slots=True)
 class CaseValue:
     """A value that is claimed of a key: by which memories, with how many voices that are independent of each other.
 
-    `repetitions`: how often their owners said it again; `carried`: which answers handed it out.
+    Also one that nobody claims any more. `repetitions`: how often their owners said it again; `voters`: who said it
+    without a memory of their own; `carried`: which answers handed it out.
     """
 
     id: str
     value: str
     negated: bool
-    stands: bool
-    memories: list[KeyCandidate]
+    memories: list[CaseMemory]
     chosen: bool = False
     ruled_out: bool = False
     voices: int = 0
     repetitions: int = 0
     last_at: datetime.datetime | None = None
     owners: list[str] = field(default_factory=list)
+    voters: set[uuid.UUID | None] = field(default_factory=set)
     carried: Carried = field(default_factory=Carried)
 
     @property
-    def waits(self) -> list[KeyCandidate]:
+    def stands(self) -> bool:
+        """Whether one of its memories is believed."""
+        return any(one.stands for one in self.memories)
+
+    @property
+    def digest(self) -> bytes:
+        """By which it is known."""
+        return self.memories[0].digest
+
+    @property
+    def speakers(self) -> set[uuid.UUID | None]:
+        """Who says it: the owners of its memories, and who agreed."""
+        return {one.fragment.owner_id for one in self.memories if one.stands or one.conflict_id} | self.voters
+
+    @property
+    def holds(self) -> bool:
+        """Whether one is believed now or later, and not contested."""
+        return any(one.stands and not one.ended and not one.conflict_id for one in self.memories)
+
+    @property
+    def waits(self) -> list[CaseMemory]:
         """Those of its memories that wait."""
         return [one for one in self.memories if one.conflict_id]
 
@@ -169,8 +218,12 @@ class CaseValue:
 
     @property
     def example(self) -> Fragment:
-        """The strongest memory that says it, of these the first."""
-        return min(self.memories, key=lambda one: (-one.fragment.authority, one.fragment.created_at)).fragment
+        """The strongest memory that says it, of those that stand or wait, of these the first."""
+
+        def place(one: CaseMemory) -> tuple[bool, int, datetime.datetime]:
+            return not (one.stands or one.conflict_id), -one.fragment.authority, one.fragment.created_at
+
+        return min(self.memories, key=place).fragment
 
 
 @dataclass(slots=True)
@@ -228,7 +281,9 @@ def questions(principal: Principal, asked: CaseFilter) -> QuerySet[Any]:
 def listed(questions: QuerySet[Any]) -> Any:
     """Return the keys of cases as rows: `key`, `since`, `last_at`, and `weight`, how many wait, as text that sorts."""
     rows = questions.values("key").annotate(since=Min("created_at"), last_at=Max("created_at"))
-    weight = Func(Count("id"), Value("FM000000000000"), function="to_char", output_field=TextField())
+    weight = Func(
+        Count(CHALLENGER, distinct=True), Value("FM000000000000"), function="to_char", output_field=TextField()
+    )
     return rows.annotate(weight=weight).values_list("key", "since", "last_at", "weight", named=True)
 
 
@@ -240,7 +295,7 @@ def case_of(principal: Principal, case_id: str) -> Case:
     return found[0]
 
 
-def cases_of(principal: Principal, keys: Sequence[CaseKey]) -> list[Case]:
+def cases_of(principal: Principal, keys: Sequence[CaseKey], *, now: datetime.datetime | None = None) -> list[Case]:
     """Return the cases of these keys in their order, as far as somebody challenged what is claimed there.
 
     In a fixed number of queries. Inside `access.enter`.
@@ -251,7 +306,7 @@ def cases_of(principal: Principal, keys: Sequence[CaseKey]) -> list[Case]:
     rows = visible_conflicts(principal).filter(about, kind__in=KINDS).exclude(resolution=Resolution.OBSOLETE)
     counted = {CaseKey(*one[:3]): one[3:] for one in _counted(rows)}
     examples = {CaseKey.of(row): row for row in with_claims(_latest(rows))}
-    memories, rulings = _memories(principal, rows, about), _rulings(principal, about)
+    memories, rulings = _memories(principal, rows, about, now=now or timezone.now()), _rulings(principal, about)
     found = [
         _case(key, examples[key], counted[key], memories.get(key, []), rulings.get(key, []))
         for key in keys
@@ -263,10 +318,10 @@ def cases_of(principal: Principal, keys: Sequence[CaseKey]) -> list[Case]:
 
 def _counted(rows: QuerySet[Any]) -> Any:
     """Return by key how many conflicts wait and were decided, their revision, since when and until when."""
-    pending = Q(resolved_at=None)
+    pending = Q(resolved_at=None, newcomer__isnull=False)
     groups = rows.order_by().values_list("namespace_id", "key_digest", "session_id")
     for namespace_id, digest, session_id, *counts in groups.annotate(
-        waits=Count("id", filter=pending),
+        waits=Count(CHALLENGER, distinct=True, filter=pending),
         state=RevisionSum(F("id"), Value(":"), F("revision"), output_field=TextField()),
         since=Min("created_at"),
         last_at=Max("created_at"),
@@ -285,19 +340,27 @@ def _ranked(rows: Any, order: Sequence[Any]) -> Any:
     return rows.order_by().annotate(place=Window(RowNumber(), partition_by=key, order_by=order))
 
 
-def _memories(principal: Principal, rows: QuerySet[Any], about: Q) -> dict[CaseKey, list[KeyCandidate]]:
-    """Return by key what stands, then what waits, by age."""
-    claims = Claim.objects.within(principal.project_id).filter(about, status__in=STANDING)
-    claims = claims.filter(fragment__status__in=STANDING).select_related("fragment")
-    order = ["fragment__created_at", "fragment"]
-    found: dict[CaseKey, dict[uuid.UUID, KeyCandidate]] = defaultdict(dict)
+def _memories(
+    principal: Principal, rows: QuerySet[Any], about: Q, *, now: datetime.datetime
+) -> dict[CaseKey, list[CaseMemory]]:
+    """Return by key what stands and what did, then what waits, by age."""
+    claims = Claim.objects.within(principal.project_id).filter(about, status__in=CLAIMED)
+    stands = Q(status__in=STANDING, fragment__status__in=STANDING)
+    claims = claims.annotate(stands=stands).exclude(fragment__archived_reason=UNDONE).select_related("fragment")
+    found: dict[CaseKey, dict[uuid.UUID, CaseMemory]] = defaultdict(dict)
+    order = [F("stands").desc(), "fragment__created_at", "fragment"]
     for claim in _ranked(claims, order).filter(place__lte=MOST_OF_CASE).order_by("place"):
-        said = KeyCandidate(claim.fragment, claim.value, bytes(claim.value_digest), False, None)
+        is_over = claim.valid_until is not None and claim.valid_until <= now
+        said = CaseMemory(claim.fragment, claim.value, bytes(claim.value_digest), stands=claim.stands, ended=is_over)
         found[CaseKey.of(claim)][claim.id] = said
     waits = rows.filter(resolved_at=None, newcomer__isnull=False)
     for row in with_claims(_ranked(waits, ["created_at", "id"]).filter(place__lte=MOST_OF_CASE).order_by("place")):
-        if row.challenger:
-            found[CaseKey.of(row)].setdefault(row.challenger, challenger_of(row))
+        known, which = found[CaseKey.of(row)], row.challenger
+        if which in known:
+            known[which] = replace(known[which], conflict_id=known[which].conflict_id or row.id)
+        elif which:
+            new = challenger_of(row)
+            known[which] = CaseMemory(new.fragment, new.value, new.digest, new.negated, conflict_id=row.id)
     return {key: list(each.values()) for key, each in found.items()}
 
 
@@ -314,11 +377,11 @@ def _case(
     key: CaseKey,
     row: PendingConflict,
     counted: Sequence[Any],
-    memories: Sequence[KeyCandidate],
+    memories: Sequence[CaseMemory],
     rulings: Sequence[Ruling],
 ) -> Case:
     waits, state, since, last_at = counted
-    by_value: dict[tuple[bytes, bool], list[KeyCandidate]] = defaultdict(list)
+    by_value: dict[tuple[bytes, bool], list[CaseMemory]] = defaultdict(list)
     for memory in memories:
         by_value[memory.says].append(memory)
     chosen = {value for ruling in rulings for value in ruling.chosen}
@@ -326,13 +389,13 @@ def _case(
     values = []
     for (digest, negated), said in by_value.items():
         name = sha256(f"{key.text}:{digest.hex()}:{negated}".encode()).hexdigest()[:16]
-        stands = any(one.conflict_id is None for one in said)
-        value = CaseValue(name, said[0].value, negated, stands, said)
+        value = CaseValue(name, said[0].value, negated, said)
         value.chosen, value.ruled_out = (
             digest.hex() in chosen and not negated,
             digest.hex() in ruled_out and not negated,
         )
         values.append(value)
+    values.sort(key=lambda value: (not value.stands, not value.waits, -value.authority, value.first_at))
     ruling = rulings[-1] if rulings else None
     return Case(key, row.namespace, *_words_of(row), row.scope, int(state), waits, since, last_at, values, ruling)
 
@@ -356,18 +419,21 @@ def _weigh(principal: Principal, values: Sequence[CaseValue]) -> None:
     carried = Receipt.objects.within(principal.project_id).carrying(
         [[one.fragment.id for one in value.memories] for value in values]
     )
-    names = _owner_names(principal, {one.fragment.owner_id for value in values for one in value.memories})
+    speaking = {one.fragment.owner_id for value in values for one in value.memories}
+    names = _owner_names(principal, speaking | {vote.owner_id for each in heard.values() for vote in each})
     for place, value in enumerate(values):
         value.voices = _independent(value.memories, heard)
         times = [said_again[one.fragment.id] for one in value.memories if one.fragment.id in said_again]
         value.repetitions = sum(count for count, _ in times)
         value.last_at = max([*(one.fragment.created_at for one in value.memories), *(at for _, at in times)])
-        owners = dict.fromkeys(names.get(one.fragment.owner_id, "") for one in value.memories)
+        value.voters = {vote.owner_id for one in value.memories for vote in heard.get(one.fragment.id, ())}
+        said_by = [*(one.fragment.owner_id for one in value.memories), *value.voters]
+        owners = dict.fromkeys(names.get(owner, "") for owner in said_by)
         value.owners = [name for name in owners if name]
         value.carried = carried.get(place, Carried())
 
 
-def _independent(memories: Sequence[KeyCandidate], votes: Mapping[uuid.UUID, Sequence[Vote]]) -> int:
+def _independent(memories: Sequence[CaseMemory], votes: Mapping[uuid.UUID, Sequence[Vote]]) -> int:
     """Return how many voices say it: one for each owner, and none that repeats where another one has it from."""
     owners, roots, count = set[uuid.UUID | None](), set[str](), 0
     said = [(one.fragment.owner_id, roots_of(one.fragment) | {str(one.fragment.id)}) for one in memories]
@@ -412,7 +478,7 @@ def grouped(principal: Principal, questions: QuerySet[Any], by: str) -> list[Cas
     groups = questions.annotate(said_by=SOURCE).values(column)
     groups = groups.annotate(
         cases=Count("key", distinct=True),
-        waits=Count("id"),
+        waits=Count(CHALLENGER, distinct=True),
         since=Min("created_at"),
         last=Max("created_at"),
         sample=Min(Cast("id", TextField())),

@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from conflicts.enums import Keep
-from conflicts.resolution.case_decisions import AT_ONCE, CaseDecision, Typed, clear, settle_case, undo_case
+from conflicts.resolution.case_decisions import CaseDecision, Typed, clear, settle_case, undo_case
 from conflicts.resolution.cases import Case, CaseKey, case_of, cases_of, grouped, listed, questions
 from memories import access, ingest
 from memories.access import Principal
@@ -88,6 +88,7 @@ class ClearInput(AboutUser):
     pattern = Text(max_length=200, required=False, help_text=PATTERN)
     note = Text(max_length=1000, required=False, allow_blank=True, default="")
     dry_run = Flag(default=False)
+    after = Text(required=False, help_text="`next` of the former answer: those before it were tried.")
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Not everything by an oversight."""
@@ -111,7 +112,8 @@ class ClearingAnswer(serializers.Serializer[Any]):
     matched = serializers.IntegerField()
     cleared = serializers.IntegerField()
     refused = ClearRefusal(many=True)
-    left = serializers.IntegerField(help_text="That meet the conditions and were not tried: ask again.")
+    left = serializers.IntegerField(help_text="That meet the conditions and were not tried: ask again, `after` next.")
+    next = serializers.CharField(allow_null=True)
 
 
 class ClearView(APIView):
@@ -123,18 +125,21 @@ class ClearView(APIView):
         operation_id="cases_clear", request=ClearInput, parameters=[IDEMPOTENCY], responses={200: ClearingAnswer}
     )
     def post(self, request: Request) -> Response:
-        """Rejects every challenger that meets the conditions, oldest first, up to two hundred in one request.
+        """Rejects every challenger that meets the conditions, oldest first, up to a hundred in one request.
 
-        Each is a decision of its own, which can be undone; what can't be rejected stops no other.
+        Each is a decision of its own, which can be undone; what can't be rejected stops no other. A text is rejected as
+        a whole, on every key that it speaks of.
         """
         values = validated(ClearInput, request.data)
         principal, dry_run = principal_of(request), values["dry_run"]
 
         def effect(_: None) -> IdempotentAnswer:
-            found = clear(principal, filter_of(values), note=values["note"], dry_run=dry_run, now=timezone.now())
-            counts = {"dry_run": dry_run, "matched": found.matched, "cleared": found.cleared}
-            left = found.matched if dry_run else max(0, found.matched - AT_ONCE)
-            answer = ClearingAnswer({**counts, "refused": found.refused, "left": left}).data
+            after = cursor_of(values.get("after"))
+            wish = {"note": values["note"], "dry_run": dry_run, "after": after}
+            found = clear(principal, filter_of(values), now=timezone.now(), **wish)
+            counts = {"dry_run": dry_run, "matched": found.matched, "cleared": found.cleared, "left": found.left}
+            then = {"next": str(found.next) if found.next else None}
+            answer = ClearingAnswer({**counts, **then, "refused": found.refused}).data
             return IdempotentAnswer(200, dict(answer), [])
 
         return answer_once(request, prepare=lambda: None, effect=effect)
@@ -201,18 +206,21 @@ class CaseResolveView(APIView):
         """Settles all that waits on the key at once: what is chosen holds, every other challenger is rejected.
 
         One value, several (`keep`: as a pair, one after the other, or the predicate takes many), or what you type.
-        Either all of it is decided or nothing.
+        Either all of it is decided or nothing. A text is decided as a whole, on every key that it speaks of.
         """
         values = validated(CaseDecisionInput, request.data)
         typed = values.pop("correction", None)
 
         def settle(principal: Principal) -> Case:
             now = timezone.now()
-            correct = partial(ingest.corrections.correct, principal, **(typed or {}), now=now)
-            truth = Typed(typed["value"], correct) if typed else None
+            truth = typed and Typed(typed["value"], partial(_correct, principal, **typed, now=now))
             return settle_case(principal, case_id, CaseDecision(**values), now=now, typed=truth)
 
         return _settled(request, settle)
+
+
+def _correct(principal: Principal, conflict_id: Any, settlement: Any, says: Any, **typed: Any) -> Any:
+    return ingest.corrections.correct(principal, conflict_id, settlement, says=says, **typed)
 
 
 class CaseUndoView(APIView):

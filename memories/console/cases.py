@@ -16,7 +16,7 @@ from django.views.decorators.http import require_safe
 
 from conflicts.enums import Keep
 from conflicts.resolution import undo_all
-from conflicts.resolution.case_decisions import AT_ONCE, CaseDecision, Typed, clear, settle_case, undo_case
+from conflicts.resolution.case_decisions import CLEARED_AT_ONCE, CaseDecision, Typed, clear, settle_case, undo_case
 from conflicts.resolution.cases import (
     GROUPS,
     CaseFilter,
@@ -90,6 +90,8 @@ def everything(request: Any) -> HttpResponse:
 
 def _list_page(request: Any, asked: Asked, *, refusal: Refusal | None = None) -> HttpResponse:
     principal = request.principal
+    counts = asked.conditions and Verb.REVIEW in principal.verbs
+    matched = clear(principal, asked.filter, now=timezone.now(), dry_run=True).matched if counts else 0
     with access.enter(principal, why="console"):
         waiting = questions(principal, asked.filter)
         rows = listed(waiting).order_by(*ORDERS[asked.sort])
@@ -104,8 +106,8 @@ def _list_page(request: Any, asked: Asked, *, refusal: Refusal | None = None) ->
             "earlier": asked.query(page=str(asked.page - 1)),
             "later": asked.query(page=str(asked.page + 1)),
             "groups": _groups(principal, waiting, asked),
-            "matched": waiting.count() if asked.conditions else 0,
-            "most": AT_ONCE,
+            "matched": matched,
+            "most": CLEARED_AT_ONCE,
             "curl": f"curl '{server_url(request)}/api/v1/cases{asked.query()}' {KEY}",
         }
     return render(request, "console/cases.html", context, status=409 if refusal else 200)
@@ -171,7 +173,11 @@ def settle(request: Any, case_id: str) -> HttpResponse:
         if form.get("action") != "type":
             return settle_case(principal, case_id, decision, now=now)
         content, value = read_typed(form)
-        correct = partial(ingest.corrections.correct, principal, content=content, value=value, now=now)
+
+        def correct(conflict_id: uuid.UUID, settlement: Any, says: Any) -> Any:
+            typed = {"content": content, "value": value, "says": says}
+            return ingest.corrections.correct(principal, conflict_id, settlement, **typed, now=now)
+
         return settle_case(principal, case_id, replace(decision, choose=()), now=now, typed=Typed(value, correct))
 
     return _answered(request, case_id, act, "The case is settled", undo=True)
@@ -201,7 +207,7 @@ def _answered(request: Any, case_id: str, act: Callable[[], Any], said: str, *, 
 @takes_form
 @member
 def clear_away(request: Any) -> HttpResponse:
-    """Reject every challenger that meets the conditions, as many as were counted on the page, up to AT_ONCE."""
+    """Reject every challenger that meets the conditions, as many as were counted on the page, up to CLEARED_AT_ONCE."""
     principal, now, asked = request.principal, timezone.now(), _asked(request.POST)
     principal.require(Verb.REVIEW)
     if asked.filter == CaseFilter():
@@ -227,7 +233,7 @@ def take_clearing_back(request: Any) -> HttpResponse:
     """Take a clearing back, each decision for itself."""
     request.principal.require(Verb.REVIEW)
     try:
-        ids = [uuid.UUID(text) for text in request.POST.get("ids", "").split()][:AT_ONCE]
+        ids = [uuid.UUID(text) for text in request.POST.get("ids", "").split()][:CLEARED_AT_ONCE]
     except ValueError as error:
         raise Http404 from error
     outcomes = undo_all(request.principal, ids, now=timezone.now())

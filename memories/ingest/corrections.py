@@ -24,10 +24,12 @@ def correct(
     content: str,
     value: str,
     now: datetime.datetime,
+    says: ClaimDraft | None = None,
 ) -> PendingConflict:
     """Settle a conflict for what was typed; the challenger is archived as it was written.
 
-    What changes neither text nor value only accepts it. Raises as `resolve`, and NotApplicable without a challenger.
+    What is typed claims what the challenger does with another value, or what it `says`. What changes neither text nor
+    value only accepts it. Raises as `resolve`, and NotApplicable without a challenger.
     """
     with access.enter(principal, why="resolve"):
         row = visible_conflict(principal, conflict_id)
@@ -40,9 +42,9 @@ def correct(
             raise NotApplicable("there is no challenger to edit")
         rows = Claim.objects.within(row.project_id).filter(id=row.challenger)
         namespace, claim = row.namespace, rows.first()
-    if claim is not None and not value:
+    if (claim or says) and not value:
         raise NotApplicable("a value is needed beside the text")
-    if content == challenger.content and (claim is None or value == claim.value):
+    if says is None and content == challenger.content and (claim is None or value == claim.value):
         return resolve(principal, conflict_id, settlement, now=now)
     source = lowered_source(source=SourceClass.USER_EXPLICIT, ceiling=principal.ceiling)
     draft = Draft(
@@ -55,6 +57,7 @@ def correct(
     )
     prepared = prepare([draft])
     fragment = build_fragment(principal, prepared, namespace, rates=row.project.rates_in_force, now=now)
-    drafts = [replace(ClaimDraft.of(claim).says, value=value, authority=None)] if claim else []
+    claimed = says or (replace(ClaimDraft.of(claim).says, authority=None) if claim else None)
+    drafts = [replace(claimed, value=value)] if claimed else []
     typed = Correction(Newcomer(fragment, prepared.vectors[0], drafts), prepared.model)
     return resolve(principal, conflict_id, replace(settlement, correction=typed), now=now)

@@ -1,5 +1,6 @@
 """Forms and answers of cases: which to list, how they are told."""
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -75,6 +76,7 @@ class CaseValueAnswer(serializers.Serializer[Any]):
     value = serializers.CharField()
     negated = serializers.BooleanField(help_text="Its texts say that it does not hold.")
     stands = serializers.BooleanField()
+    waiting = serializers.SerializerMethodField()
     chosen = serializers.BooleanField(help_text="By the ruling.")
     ruled_out = serializers.BooleanField(help_text="By the ruling.")
     authority = serializers.IntegerField()
@@ -88,6 +90,10 @@ class CaseValueAnswer(serializers.Serializer[Any]):
     conflicts = serializers.SerializerMethodField()
     excerpt = serializers.SerializerMethodField()
     carried = CarriedAnswer()
+
+    def get_waiting(self, value: CaseValue) -> int:
+        """How many memories wait with it; 0 also where it was replaced or rejected, and is told as it was."""
+        return len(value.waits)
 
     @extend_schema_field(serializers.ListField(child=serializers.UUIDField()))
     def get_memories(self, value: CaseValue) -> list[str]:
@@ -108,7 +114,8 @@ class CaseValueAnswer(serializers.Serializer[Any]):
 
 def excerpt_of(text: str, value: str) -> str:
     """Return the part of a text around a value, else its beginning; … where more stands."""
-    at = max(0, text.casefold().find(value.casefold()))
+    found = re.search(re.escape(value), text, re.IGNORECASE)
+    at = found.start() if found else 0
     start = max(0, min(at + len(value) // 2 - EXCERPT // 2, len(text) - EXCERPT))
     part = text[start : start + EXCERPT]
     return f"{'…' if start else ''}{part}{'…' if start + EXCERPT < len(text) else ''}"
@@ -126,10 +133,10 @@ class CaseAnswer(serializers.Serializer[Any]):
     session_id = serializers.CharField(source="key.session_id")
     status = serializers.SerializerMethodField()
     revision = serializers.IntegerField()
-    waiting = serializers.IntegerField(help_text="Conflicts that a decision settles.")
+    waiting = serializers.IntegerField(help_text="Challengers that a decision settles.")
     since = serializers.DateTimeField()
     last_at = serializers.DateTimeField()
-    values = CaseValueAnswer(many=True, help_text="What stands first, then the strongest challengers.")
+    values = CaseValueAnswer(many=True, help_text="What stands, then the strongest challengers, then former ones.")
     ruling = RulingAnswer(allow_null=True)
 
     @extend_schema_field(serializers.ChoiceField(["pending", "settled"]))

@@ -12,7 +12,7 @@ PAGES = {
     "/": 39,
     "/review/": 61,
     "/cases/": 38,
-    "/cases/?pattern=budget": 39,
+    "/cases/?pattern=budget": 46,
     "/proposals/": 24,
     "/proposals/?namespace=acme:main&kind=supersession": 24,
     "/memories/": 27,

@@ -9,6 +9,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
+from conflicts.resolution.cases import CaseKey
 from memories import access, jobs
 from memories.console import urls
 from memories.models import ApiKey, Backup, Fragment, Operation, Proposal, RecallCheck, SavedView, Tombstone
@@ -42,6 +43,8 @@ ASKED = {
     "memory": "q namespace user tab cursor",
     "review": "settled cursor",
     "conflict": "settled",
+    "cases": "namespace subject predicate source owner pattern sort page",
+    "case": "",
     "proposals": "namespace kind",
     "backups": "cursor",
     "backup": "",
@@ -100,6 +103,7 @@ def world(adam, challenge, contradict, principal, store, settings):
             "check_id": RecallCheck.objects.get().id,
             "view_id": SavedView.objects.get().id,
             "conflict_id": conflict.id,
+            "case_id": CaseKey.of(conflict).id,
             "proposal_id": Proposal.objects.get().id,
             "backup_id": Backup.objects.get().id,
             "operation_id": Operation.objects.get(kind="consolidate").id,
@@ -139,6 +143,13 @@ def _forms(conflict, proposal, revisions):
         "review-undo": [{}],
         "review-dismiss": [{}],
         "review-reopen": [{"settled": "1"}],
+        "cases-clear": [{"pattern": "budget", "counted": "1", "note": "here"}],
+        "cases-unclear": [{"ids": str(conflict.id)}],
+        "case-resolve": [
+            {"action": "choose", "choose": "0123456789abcdef", "revision": "1", "keep": "pair", "note": "here"},
+            {"action": "type", "content": "The budget is $1.", "value": "$1", "revision": "1", "sort": "newest"},
+        ],
+        "case-undo": [{}],
         "proposals-decide": [{"item": proposed, "action": "dismiss", "namespace": "acme:main", "kind": "supersession"}],
         "proposals-undo": [{"namespace": "acme:main", "kind": "supersession"}],
         "proposals-hide": [{"namespace": "acme:main", "kind": "supersession"}],

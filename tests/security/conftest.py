@@ -13,6 +13,8 @@ from conflicts.models import PendingConflict, Predicate
 from conflicts.public import ClaimDraft
 from conflicts.registry import register_predicate
 from conflicts.resolution import Settlement, resolve
+from conflicts.resolution.case_decisions import CaseDecision, settle_case
+from conflicts.resolution.cases import CaseKey, case_of
 from memories import access, jobs, recall_checks, upkeep
 from memories.access import keys
 from memories.erasure import forget
@@ -105,6 +107,7 @@ def _made(principal, *, now):
         "decided": _proposal(principal, row.namespace, list(others.values()), decision="dismissed", decided_at=now),
         "conflict": conflict,
         "settled": settled,
+        **_cases(store, principal, now=now),
         "replaced": _replaced(store),
         "predicate": register_predicate(whole, namespace="acme:main", name="shoe_size", now=now).id,
         "model": EmbeddingModel.objects.create(name="second", provider="fake", dim=384).id,
@@ -171,6 +174,24 @@ def _conflict(store, principal, subject):
     weaker = store("acme:main", f"{subject} is eight.", claim=ClaimDraft(subject, "age", "8"))
     with access.enter(principal, why="test"):
         return weaker.conflicts.get().id
+
+
+def _cases(store, principal, *, now):
+    """The id of a case that waits, its revision and a value of it; the id of one that was settled at once."""
+    waiting, settled = (_case(store, principal, subject) for subject in ("Dot", "Eve"))
+    settle_case(principal, settled.id, CaseDecision(settled.revision, [settled.values[0].id]), now=now)
+    return {
+        "case": waiting.id,
+        "case_revision": waiting.revision,
+        "case_value": waiting.values[0].id,
+        "settled_case": settled.id,
+    }
+
+
+def _case(store, principal, subject):
+    conflict = _conflict(store, principal, subject)
+    with access.enter(principal, why="test"):
+        return case_of(principal, CaseKey.of(PendingConflict.objects.get(id=conflict)).id)
 
 
 @pytest.fixture

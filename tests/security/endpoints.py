@@ -7,7 +7,7 @@ LOG = {"id": "b1", "summary": "Nests were counted.", "status": "success"}
 NODE = {"id": "n1", "content": "Count nests at dawn.", "confidence": 0.9}
 CHECK = {"question": "Where does the heron nest?", "text": "old mill"}
 CHECKS = "version: 1\nchecks:\n- {{namespace: {namespace}, question: Where does the heron nest?, text: old mill}}\n"
-# path, method, body, the verb it needs
+# path, method, body, the verb it needs; what begins with # is sent as a number
 TABLE = [
     ("fragments", "get", {}, "read"),
     ("fragments", "post", {"namespace": "{namespace}", **HERON}, "write"),
@@ -33,6 +33,12 @@ TABLE = [
     ("conflicts/{conflict}", "get", {}, "read"),
     ("conflicts/{conflict}/resolve", "post", {"action": "reject", "revision": 1}, "review"),
     ("conflicts/{settled}/undo", "post", {}, "review"),
+    ("cases", "get", {}, "read"),
+    ("cases/groups?by=owner", "get", {}, "read"),
+    ("cases/clear", "post", {"namespace": "{namespace}"}, "review"),
+    ("cases/{case}", "get", {}, "read"),
+    ("cases/{case}/resolve", "post", {"revision": "#{case_revision}", "choose": ["{case_value}"]}, "review"),
+    ("cases/{settled_case}/undo", "post", {}, "review"),
     ("rulings?namespace={namespace}", "get", {}, "read"),
     ("ingest", "post", {"namespace": "{namespace}", "text": "A text that is long enough."}, "write"),
     ("search", "post", {"namespace": "{namespace}", "query": "heron"}, "read"),

@@ -14,6 +14,9 @@ from tests.security.endpoints import OF_A_PROJECT, OPERATORS, ROWS, TABLE
 
 
 def fill(value, names):
+    if isinstance(value, str) and value.startswith("#"):
+        number = value[1:].format(**names)
+        return int(number) if number.isdigit() else 1
     if isinstance(value, str):
         return value.format(**names)
     if isinstance(value, dict):
@@ -113,6 +116,10 @@ def test_missing_ids_of_the_own_project(path, method, body, verb, alice, ground,
         "proposal",
         "decided",
         "check",
+        "case",
+        "settled_case",
+        "case_revision",
+        "case_value",
     )
     missing = dict.fromkeys(kinds, uuid.uuid4())
     if not any(f"{{{kind}}}" in path for kind in missing):
@@ -153,6 +160,8 @@ def test_every_path_stands_in_the_table():
         "{run}": "{operation}",
         "{pack}": "{operation}",
         "{user}": "<str:address>",
+        "{case}": "<str:case_id>",
+        "{settled_case}": "<str:case_id>",
     }
     table = [reduce(lambda path, pair: path.replace(*pair), alias.items(), path) for path, *_ in [*TABLE, *OPERATORS]]
     known = {re.sub(ids, r"<uuid:\1_id>", path.partition("?")[0]) for path in table}
