@@ -135,7 +135,7 @@ raise SystemExit(server.main())
 def test_no_signal_is_lost_while_it_starts(python: Python, data_dir: Path) -> None:
     run = python("-c", IN_A_CALLBACK, settings={"NOVAMEM_DATA_DIR": str(data_dir), "PORT": "0"}, stderr=-1)
     code, out, said = ended(run)
-    assert (code, out, said.splitlines()[-1]) == (0, "went on\n", "stopped")
+    assert (code, out.splitlines()[-1], said.splitlines()[-1]) == (0, "went on", "stopped")
 
 
 def test_starts_again_with_nothing_to_do(serve: Callable[[], Served]) -> None:
