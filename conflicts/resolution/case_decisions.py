@@ -72,7 +72,8 @@ def settle_case(
         _check(principal, case, decision)
         names = naming(case.namespace.project_id, [case.namespace.id])[case.namespace.id]
         wanted = {names.value(case.predicate, typed.value)} if typed else set[bytes]()
-        chosen = [one for one in case.values if one.digest in wanted] if typed else _chosen(case, decision)
+        agreeing = [one for one in case.values if one.digest in wanted and not one.negated]
+        chosen = agreeing if typed else _chosen(case, decision)
         steps = _Steps(principal, decision, now)
         is_kept = bool(chosen) and not typed and all(value.holds for value in chosen)
         # First what is rejected: of what was typed, and is one's own then, nobody else's key decides.
@@ -199,13 +200,12 @@ class _Steps:
     def sign(self) -> None:
         """Write down that these were one decision, with what was settled along, and in which order."""
         rows = PendingConflict.objects.within(self.principal.project_id)
-        decision, places = str(uuid.uuid4()), {str(done): place for place, done in enumerate(self.done)}
-        along = rows.filter(before__settled_with__in=list(places))
-        for row in [*rows.filter(id__in=self.done), *along]:
-            before = row.before or {}
-            place = places[before.get("settled_with", str(row.id))]
-            row.before = {**before, "case": {"decision": decision, "place": place}}
-            row.save(update_fields=["before"])
+        decision, settled = str(uuid.uuid4()), rows.in_bulk(self.done)
+        for place, conflict_id in enumerate(self.done):
+            along = rows.filter(id__in=settled[conflict_id].before["siblings"])
+            for row in (settled[conflict_id], *along):
+                row.before = {**(row.before or {}), "case": {"decision": decision, "place": place}}
+                row.save(update_fields=["before"])
 
 
 def undo_case(principal: Principal, case_id: str, *, now: datetime.datetime) -> Case:

@@ -20,19 +20,17 @@ from memories.api.pagination import cursor_of, page_at, page_of
 from memories.api.votes import Nothing
 from memories.rest.authentication import principal_of
 from memories.rest.cases import (
-    PATTERN,
-    SOURCE,
     CaseAnswer,
+    CaseConditions,
     CaseGroupAnswer,
     CaseGroupsQuery,
     CasesQuery,
     case_answers,
     filter_of,
 )
-from memories.rest.fields import AboutUser, Flag, Id, Text, Whole, validated
+from memories.rest.fields import AboutUser, Flag, Text, Whole, validated
 from memories.rest.fragments import IDEMPOTENCY
 from memories.rest.idempotency import IdempotentAnswer, answer_once
-from memories.rest.inputs import namespace_form
 
 # The columns of each order; how many of them are times, the others are texts.
 ORDERS = {"oldest": (("since", "key"), 1), "newest": (("-last_at", "-key"), 1), "most": (("-weight", "-key"), 0)}
@@ -77,15 +75,9 @@ class CaseGroupsView(APIView):
             return Response({"results": CaseGroupAnswer(groups, many=True).data})
 
 
-class ClearInput(AboutUser):
+class ClearInput(CaseConditions, AboutUser):
     """Which challengers to reject: those that meet all conditions, of which there has to be one."""
 
-    namespace = Text(required=False, validators=[namespace_form])
-    subject = Text(max_length=100, required=False)
-    predicate = Text(max_length=100, required=False)
-    source = Text(max_length=255, required=False, help_text=SOURCE)  # type: ignore[assignment]  # of a field
-    owner = Id(required=False)
-    pattern = Text(max_length=200, required=False, help_text=PATTERN)
     note = Text(max_length=1000, required=False, allow_blank=True, default="")
     dry_run = Flag(default=False)
     after = Text(required=False, help_text="`next` of the former answer: those before it were tried.")

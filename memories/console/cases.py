@@ -165,7 +165,9 @@ def settle(request: Any, case_id: str) -> HttpResponse:
     principal.require(Verb.REVIEW)
     keep, note = form.get("keep", "") or Keep.PAIR, form.get("note", "")[:NOTE_LIMIT]
     revision = form.get("revision", "")
-    if keep not in KEEPS or "\0" in note or not (revision.isascii() and revision.isdigit() and len(revision) < 20):
+    if form.get("action") not in ("choose", "type") or keep not in KEEPS or "\0" in note:
+        raise Http404
+    if not (revision.isascii() and revision.isdigit() and len(revision) < 20):
         raise Http404
     decision = CaseDecision(int(revision), form.getlist("choose"), keep=keep, note=note)
 

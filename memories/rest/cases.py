@@ -8,7 +8,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from conflicts.resolution.cases import GROUPS, Case, CaseFilter, CaseValue
-from memories.rest.fields import AboutUserQuery, Text
+from memories.rest.fields import AboutUserQuery, Id, Text
 from memories.rest.inputs import namespace_form
 from memories.rest.rulings import RulingAnswer
 
@@ -18,14 +18,15 @@ SOURCE = "The source that its writer named, else the agent."
 PATTERN = "A part of the challenger’s text, in whatever case; * stands for anything."
 
 
-class CaseConditions(AboutUserQuery):
+class CaseConditions(serializers.Serializer[Any]):
     """Which cases: those in which a challenger meets all of these."""
 
     namespace = Text(required=False, validators=[namespace_form])
     subject = Text(max_length=100, required=False)
     predicate = Text(max_length=100, required=False)
-    source = Text(max_length=255, required=False, help_text=SOURCE)  # type: ignore[assignment]  # of a field, not this
-    owner = serializers.UUIDField(required=False)
+    # A serializer is a field, and a field has a source: here it is one of the conditions.
+    source = Text(max_length=255, required=False, help_text=SOURCE)  # type: ignore[assignment]
+    owner = Id(required=False)
     pattern = Text(max_length=200, required=False, help_text=PATTERN)
 
 
@@ -37,7 +38,7 @@ def filter_of(values: dict[str, Any]) -> CaseFilter:
     return CaseFilter(**{name: values[name] for name in CONDITIONS if name in values})
 
 
-class CasesQuery(CaseConditions):
+class CasesQuery(CaseConditions, AboutUserQuery):
     """A page of them."""
 
     status = serializers.ChoiceField(["pending", "settled", "all"], default="pending")
@@ -48,7 +49,7 @@ class CasesQuery(CaseConditions):
     cursor = Text(required=False)
 
 
-class CaseGroupsQuery(CaseConditions):
+class CaseGroupsQuery(CaseConditions, AboutUserQuery):
     """By what what waits is counted."""
 
     by = serializers.ChoiceField(list(GROUPS))

@@ -27,7 +27,7 @@ def scan(project, agent_of):
 
 
 @pytest.mark.parametrize("said", ["The user's budget is $13.", "The user's budget is not $750."])
-@pytest.mark.parametrize("value", ["$9", "$14", "$13"])
+@pytest.mark.parametrize("value", ["$9", "$14", "$13", "$750"])
 def test_what_is_typed_is_claimed_also_in_place_of_a_text(carol, store_claim, bob, paper, said, value):
     store_claim("$750", claim=BUDGET)
     text(bob, said)
