@@ -9,6 +9,7 @@ import binascii
 import datetime
 import json
 import uuid
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
@@ -32,6 +33,7 @@ class Happening(TextChoices):
     CORROBORATE = "corroborate"
     CONSOLIDATE = "consolidate"
     ERASE = "erase"
+    RECALL_NOTICE = "recall_notice"
 
 
 class NoBookmark(ValueError):
@@ -69,7 +71,8 @@ class Bookmark:
 class Announcement:
     """One thing that happened: to which fragment or conflict, which other one it concerns, by whom and why.
 
-    Of a consolidation: the operation, and as the other one the run that an undo took back.
+    Of a consolidation: the operation, and as the other one the run that an undo took back. Of a recall notice: the
+    receipt that carried the fragment, as the other one what superseded it, and why: the reason.
     """
 
     mark: Bookmark
@@ -80,6 +83,7 @@ class Announcement:
     conflict_id: uuid.UUID | None
     operation_id: uuid.UUID | None
     other_id: uuid.UUID | None
+    receipt_id: uuid.UUID | None
     who: dict[str, str | None]
     why: str | None
 
@@ -92,7 +96,7 @@ class News:
     next: Bookmark
 
 
-FRAGMENTS, CONFLICTS, OPERATIONS, TOMBSTONES = 1, 2, 3, 4
+FRAGMENTS, CONFLICTS, OPERATIONS, TOMBSTONES, NOTICES = 1, 2, 3, 4, 5
 # Whose copy stays in the archive is not erased.
 LEAVING = ["evict", "put away"]
 # `b` is the same object before the event; the first conditions pass over what can't be news without looking for it.
@@ -100,7 +104,8 @@ SOURCES = {
     FRAGMENTS: """
         SELECT e.recorded_in, 1 AS place, e.pgh_id, k.kind, e.pgh_created_at, e.namespace_id,
             e.pgh_obj_id AS fragment_id, NULL::uuid AS conflict_id, NULL::uuid AS operation_id,
-            CASE k.kind WHEN 'supersede' THEN e.superseded_by_id END AS other_id, e.pgh_context
+            CASE k.kind WHEN 'supersede' THEN e.superseded_by_id END AS other_id,
+            NULL::uuid AS receipt_id, e.pgh_context
         FROM memories_fragmentevent e
         LEFT JOIN LATERAL (
             SELECT status, disputes, corroboration FROM memories_fragmentevent
@@ -119,7 +124,8 @@ SOURCES = {
         SELECT e.recorded_in, 2 AS place, e.pgh_id, k.kind, e.pgh_created_at, e.namespace_id,
             coalesce(e.newcomer_id, e.existing_id) AS fragment_id, e.pgh_obj_id AS conflict_id,
             NULL::uuid AS operation_id,
-            CASE WHEN e.newcomer_id IS NOT NULL THEN e.existing_id END AS other_id, e.pgh_context
+            CASE WHEN e.newcomer_id IS NOT NULL THEN e.existing_id END AS other_id,
+            NULL::uuid AS receipt_id, e.pgh_context
         FROM conflicts_pendingconflictevent e
         LEFT JOIN LATERAL (
             SELECT resolved_at FROM conflicts_pendingconflictevent
@@ -134,7 +140,7 @@ SOURCES = {
     OPERATIONS: """
         SELECT e.recorded_in, 3 AS place, e.pgh_id, k.kind, e.pgh_created_at, e.namespace_id,
             NULL::uuid AS fragment_id, NULL::uuid AS conflict_id, e.pgh_obj_id AS operation_id,
-            u.id AS other_id, e.pgh_context
+            u.id AS other_id, NULL::uuid AS receipt_id, e.pgh_context
         FROM memories_operationevent e
         LEFT JOIN memories_operation o ON e.kind = 'undo' AND o.project_id = e.project_id AND o.id = e.pgh_obj_id
         LEFT JOIN memories_operation u ON u.project_id = e.project_id AND u.kind = 'consolidate'
@@ -145,12 +151,19 @@ SOURCES = {
     TOMBSTONES: """
         SELECT e.recorded_in, 4 AS place, e.pgh_id, k.kind, e.pgh_created_at, e.namespace_id,
             e.original_id AS fragment_id, NULL::uuid AS conflict_id, NULL::uuid AS operation_id,
-            NULL::uuid AS other_id, e.pgh_context
+            NULL::uuid AS other_id, NULL::uuid AS receipt_id, e.pgh_context
         FROM memories_tombstoneevent e
         CROSS JOIN LATERAL (VALUES ('erase', NOT EXISTS (
             SELECT FROM memories_fragmentevent f WHERE f.pgh_obj_id = e.original_id AND f.project_id = e.project_id
                 AND f.recorded_in = e.recorded_in AND f.pgh_label = 'insert'))) k (kind, holds)
         WHERE e.pgh_label = 'delete'""",
+    NOTICES: """
+        SELECT e.recorded_in, 5 AS place, e.pgh_id, k.kind, e.created_at, e.namespace_id,
+            e.fragment_id, NULL::uuid AS conflict_id, NULL::uuid AS operation_id,
+            e.superseded_by AS other_id, e.receipt_id, jsonb_build_object('why', e.reason) AS pgh_context
+        FROM (SELECT *, number AS pgh_id FROM memories_recallnotice) e
+        CROSS JOIN LATERAL (VALUES ('recall_notice', true)) k (kind, holds)
+        WHERE true""",
 }
 NARROWED = """
     ({source}
@@ -173,7 +186,12 @@ def latest(principal: Principal) -> Bookmark:
 
 
 def list_events(
-    principal: Principal, *, since: Bookmark | None, limit: int, kind: str | None = None, namespace: str | None = None
+    principal: Principal,
+    *,
+    since: Bookmark | None,
+    limit: int,
+    kinds: Sequence[str] = Happening.values,
+    namespace: str | None = None,
 ) -> News:
     """What happened after `since`, in the covered namespaces. Raise NotFound for a namespace that is not covered."""
     since = since or Bookmark(0)
@@ -187,7 +205,7 @@ def list_events(
             "before": str(horizon.recorded_in),
             "project": principal.project_id,
             "namespaces": list(names),
-            "kinds": [kind] if kind else Happening.values,
+            "kinds": list(kinds),
             "limit": limit,
             "leaving": LEAVING,
         }
@@ -198,7 +216,8 @@ def list_events(
 
 
 def _announcement(row: tuple[Any, ...], names: dict[uuid.UUID, str]) -> Announcement:
-    recorded_in, table, number, kind, at, namespace_id, fragment_id, conflict_id, operation_id, other_id, context = row
+    recorded_in, table, number, kind, at, namespace_id, *ids, context = row
+    fragment_id, conflict_id, operation_id, other_id, receipt_id = ids
     context_values = json.loads(context) if context else {}
     return Announcement(
         mark=Bookmark(int(recorded_in), table, number, kind),
@@ -209,6 +228,7 @@ def _announcement(row: tuple[Any, ...], names: dict[uuid.UUID, str]) -> Announce
         conflict_id=conflict_id,
         operation_id=operation_id,
         other_id=other_id,
+        receipt_id=receipt_id,
         who={part: context_values.get(part) for part in ("kind", "owner", "key", "user")},
         why=context_values.get("why"),
     )

@@ -37,7 +37,7 @@ def growing() -> list[Growing]:
         Growing("operations", operations, "", "OPERATION_DAYS", "expire operations"),
         Growing("undo of consolidations", (), "", "CONSOLIDATION_UNDO_DAYS", "expire consolidations"),
         Growing("tasks of agents", ("memories_task",), "", "TASK_DAYS", "expire operations"),
-        Growing("receipts", ("memories_receipt",), "", "RECEIPT_DAYS", "expire receipts"),
+        Growing("receipts", ("memories_receipt", "memories_recallnotice"), "", "RECEIPT_DAYS", "expire receipts"),
         Growing("repeated requests", ("memories_repeatedrequest",), "", "IDEMPOTENCY_HOURS", "expire requests"),
         Growing("searches by day", ("memories_searchday",), "", "USAGE_DAYS", "expire usage"),
         Growing("calls of the language model", ("memories_llmcall",), "", "LLM_CALL_DAYS", "expire calls"),

@@ -22,6 +22,7 @@ from memories import (
     retrieval,
     upkeep,
     usage_counters,
+    webhooks,
     workload,
 )
 from memories.access import (
@@ -292,12 +293,23 @@ def keep_connections() -> None:
     _in_each_project(connect, workload.projects_with(Work.CONNECTIONS, now=timezone.now()))
 
 
+@shared_task
+def deliver_webhooks() -> None:
+    """Sends events to where webhooks lead."""
+
+    def send(principal: Principal) -> None:
+        webhooks.deliver(principal, clock=timezone.now)
+
+    _in_each_project(send, workload.projects_with(Work.WEBHOOKS, now=timezone.now()))
+
+
 ROUNDS = {
     Work.OPERATIONS: sweep_operations,
     Work.EMBEDDINGS: embed_pending,
     Work.EXCHANGES: ingest_exchanges,
     Work.READINGS: read_pending,
     Work.CONNECTIONS: keep_connections,
+    Work.WEBHOOKS: deliver_webhooks,
 }
 
 

@@ -17,6 +17,7 @@ class Work(StrEnum):
     READINGS = "readings"
     PROPOSALS = "proposals"
     CONNECTIONS = "connections"
+    WEBHOOKS = "webhooks"
     WRITES = "writes"  # within ten minutes, or not sealed yet
 
 

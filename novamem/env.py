@@ -215,6 +215,7 @@ class Settings(BaseSettings):
     RETRIEVAL_INCLUDES_CROSS_AGENT: Annotated[Flag, "retrieval.includes_cross_agent"] = False
     RETRIEVAL_CROSS_AGENT_THRESHOLD: Annotated[float, "retrieval.cross_agent_threshold", _within(0, 1)] = 0.8
     OPERATION_LEASE_SECONDS: Annotated[int, "operations.lease_seconds"] = 60
+    WEBHOOK_PRIVATE_ADDRESSES: Annotated[Flag, "webhooks.private_addresses"] = False
     RECEIPT_DAYS: Annotated[int, "operations.receipt_days"] = 90
     OPERATION_DAYS: Annotated[int, "operations.days", LONG] = 90
     IDEMPOTENCY_HOURS: Annotated[int, "operations.idempotency_hours", _within(1, 8_760)] = 48

@@ -70,6 +70,9 @@ class AnnouncementAnswer(serializers.Serializer[Any]):
     other_id = serializers.UUIDField(
         allow_null=True, help_text="What superseded it, the claim that it opposes, or the run that an undo took back."
     )
+    receipt_id = serializers.UUIDField(
+        allow_null=True, help_text="Of a recall notice: the answer that carried the fragment; `why` is its reason then."
+    )
     who = WhoAnswer()
     why = serializers.CharField(allow_null=True)
 
@@ -113,16 +116,18 @@ class EventsView(APIView):
         """
         query = validated(EventsQuery, request.query_params.dict())
         principal = principal_of(request)
-        body: dict[str, str] = {name: query[name] for name in ("kind", "namespace") if name in query}
+        body: dict[str, Any] = {"kinds": [query["kind"]] if "kind" in query else Happening.values}
+        body |= {"namespace": query.get("namespace")}
         if request.accepted_renderer.media_type == EventStream.media_type:
             return _listened(request, body, since=query.get("since"))
-        since = _bookmark(principal, "since", query["since"]) if "since" in query else None
+        since = bookmark_of(principal, "since", query["since"]) if "since" in query else None
         page = list_events(principal, since=since, limit=query["limit"], **body)
         answer = {"next": page.next, "previous": None, "results": page.announcements}
         return Response(NewsAnswer(answer).data)
 
 
-def _bookmark(principal: Principal, field: str, text: str) -> Bookmark:
+def bookmark_of(principal: Principal, field: str, text: str) -> Bookmark:
+    """Return the place that a text names, `now` behind all that is over. Raise ValidationError."""
     if text == NOW:
         return latest(principal)
     try:
@@ -131,7 +136,7 @@ def _bookmark(principal: Principal, field: str, text: str) -> Bookmark:
         raise serializers.ValidationError({field: ["This is no cursor of events."]}) from error
 
 
-def _listened(request: Request, query: Mapping[str, str], *, since: str | None) -> StreamingHttpResponse:
+def _listened(request: Request, query: Mapping[str, Any], *, since: str | None) -> StreamingHttpResponse:
     principal = principal_of(request)
 
     def look(mark: Bookmark) -> News:
@@ -143,7 +148,7 @@ def _listened(request: Request, query: Mapping[str, str], *, since: str | None) 
             connection.close_if_unusable_or_obsolete()
 
     last = request.headers.get("Last-Event-ID")
-    begin = _bookmark(principal, "Last-Event-ID", last) if last else _bookmark(principal, "since", since or NOW)
+    begin = bookmark_of(principal, "Last-Event-ID", last) if last else bookmark_of(principal, "since", since or NOW)
     news = look(begin)
     most: int = settings.EVENT_STREAMS_PER_KEY
     seat = rate_limits.acquire_seat(rate_limits.STREAM, str(principal.key_id), most=most, until=timezone.now() + LEASE)

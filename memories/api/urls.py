@@ -33,6 +33,7 @@ from memories.api.lifecycle import (
     TombstoneView,
 )
 from memories.api.models import WORK, ModelsView, ModelView, ModelWorkView
+from memories.api.notices import NoticesView
 from memories.api.operations import CancelView, OperationsView, OperationView
 from memories.api.operations import UndoOperationView as OperationUndoView
 from memories.api.overview import HealthReportView, NamespacesView, StatsView
@@ -52,6 +53,7 @@ from memories.api.votes import (
     ReinforceView,
     UnarchiveView,
 )
+from memories.api.webhooks import WebhooksView, WebhookView
 
 urlpatterns = [
     path("fragments", StoreView.as_view()),
@@ -89,6 +91,9 @@ urlpatterns = [
     path("recall-checks/<uuid:check_id>", RecallCheckView.as_view()),
     path("recall-runs", RecallRunsView.as_view()),
     path("rulings", RulingsView.as_view()),
+    path("notices", NoticesView.as_view()),
+    path("webhooks", WebhooksView.as_view()),
+    path("webhooks/<uuid:webhook_id>", WebhookView.as_view()),
     path("forget", ForgetView.as_view()),
     path("erasures/lift", LiftView.as_view()),
     path("ingest", IngestView.as_view()),

@@ -24,6 +24,7 @@ from memories.models import (
     Namespace,
     Proposal,
     RecallCheck,
+    RecallNotice,
     Receipt,
     RepeatedRequest,
     Tombstone,
@@ -151,6 +152,7 @@ def _erase(
     Proposal.objects.within(project_id).filter(about__overlap=ids).delete()
     LlmCall.objects.within(project_id).filter(fragments__overlap=ids).delete()
     Receipt.objects.within(project_id).strike(ids)
+    RecallNotice.objects.within(project_id).strike(ids)
     erase_all(project_id, ids, copied=copies.conflicts_of(ids), now=now)
     copies.filter(fragment_id__in=ids).delete()
     tombstones.delete()

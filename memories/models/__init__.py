@@ -30,6 +30,7 @@ from memories.models.namespace import Namespace
 from memories.models.operation import AuditHorizon, Heartbeat, Operation, Receipt, RepeatedRequest, Seal
 from memories.models.project import AccountEvent, Membership, Owner, Project
 from memories.models.recall import RecallCheck, RecallRun
+from memories.models.recall_notices import RecallNotice, Webhook
 from memories.models.scoring import days_between
 from memories.models.search import (
     DocumentFrequency,
@@ -95,6 +96,7 @@ __all__ = [
     "Proposal",
     "RateBudget",
     "RecallCheck",
+    "RecallNotice",
     "RecallRun",
     "Receipt",
     "RepeatedRequest",
@@ -108,6 +110,7 @@ __all__ = [
     "TenantModel",
     "TenantQuerySet",
     "Tombstone",
+    "Webhook",
     "days_between",
     "vector_text",
 ]

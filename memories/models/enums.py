@@ -274,3 +274,13 @@ class RecallCause(TextChoices):
     MERGE = "merge"
     MODEL = "model"
     RESTORE = "restore"
+
+
+class NoticeReason(TextChoices):
+    """What became of a memory after an answer carried it."""
+
+    SUPERSEDED = "superseded"
+    RULED_OUT = "ruled_out"
+    DISPUTED = "disputed"
+    CONTAINED = "contained"
+    RESTORED = "restored"

@@ -8,13 +8,14 @@ import weakref
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import httpx2
 
 from memories import spans
 
+T = TypeVar("T")
 LARGEST = 64 * 1024 * 1024  # bytes of one answer
 CONNECT = 5.0  # seconds
 # Called before a service is waited for: it gives up the place that the caller has in a queue of requests.
@@ -52,21 +53,9 @@ class JsonService:
         Raises Unanswered; whatever the service says of an error is left out of it.
         """
         seconds = min(self._timeout, patience or self._timeout)
-        answer: Future[Any] = Future()
-        # The client bounds each read, not their sum: a head that drips would last. Its thread ends by itself later.
         leave_queue.get()()
         with spans.span("client", "POST", {"server.address": self._host}):
-            threading.Thread(target=self._answer, args=(answer, path, body, seconds), daemon=True).start()
-            try:
-                return answer.result(seconds + GRACE)
-            except TimeoutError as error:
-                raise Unanswered("no answer in time", kind="timeout") from error
-
-    def _answer(self, answer: Future[Any], path: str, body: Any, seconds: float) -> None:
-        try:
-            answer.set_result(self._ask(path, body, seconds))
-        except Exception as error:  # noqa: BLE001  # whatever it is belongs to the caller
-            answer.set_exception(error)
+            return answered_within(seconds, lambda: self._ask(path, body, seconds))
 
     def _ask(self, path: str, body: Any, seconds: float) -> Any:
         deadline = time.monotonic() + seconds
@@ -77,7 +66,7 @@ class JsonService:
                     raise Unanswered(f"HTTP {response.status_code}", kind="status", status=response.status_code)
                 return json.loads(self._read(response, deadline))
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-            raise Unanswered(type(error).__name__, kind=_kind(error)) from error
+            raise unanswered(error) from error
         except (ValueError, RecursionError) as error:  # no JSON, or no Unicode
             raise Unanswered("the answer is no JSON", kind="malformed") from error
 
@@ -91,6 +80,29 @@ class JsonService:
             if time.monotonic() > deadline:
                 raise Unanswered("the answer has no end in time", kind="timeout")
         return bytes(body)
+
+
+def answered_within(seconds: float, ask: Callable[[], T]) -> T:
+    """Return what a request answers. Raise Unanswered when it takes longer, else whatever it raises."""
+    answer: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            answer.set_result(ask())
+        except Exception as error:  # noqa: BLE001  # whatever it is belongs to the caller
+            answer.set_exception(error)
+
+    # The client bounds each read, not their sum: a head that drips would last. Its thread ends by itself later.
+    threading.Thread(target=run, daemon=True).start()
+    try:
+        return answer.result(seconds + GRACE)
+    except TimeoutError as error:
+        raise Unanswered("no answer in time", kind="timeout") from error
+
+
+def unanswered(error: Exception) -> Unanswered:
+    """Return what an error of the client means."""
+    return Unanswered(type(error).__name__, kind=_kind(error))
 
 
 def _kind(error: Exception) -> str:

@@ -1,0 +1,49 @@
+"""Where webhooks may lead: not into the networks of the server, unless the operator allows it."""
+
+import ipaddress
+import socket
+
+from django.conf import settings
+
+from memories.providers.http import Unanswered
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+TRANSLATED = ipaddress.IPv6Network("64:ff9b::/96")  # leads to the IPv4 address in its last bytes
+
+
+class PrivateAddress(Unanswered):
+    """A host that leads into a private network, or to this machine."""
+
+    def __init__(self) -> None:
+        super().__init__("private address", kind="private")
+
+
+def resolve(host: str, port: int) -> str:
+    """Return the address to connect to. Raise Unanswered for a host that there is not, PrivateAddress."""
+    try:
+        found = [info[4][0] for info in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
+    except (OSError, UnicodeError) as error:
+        raise Unanswered("no such host", kind="unreachable") from error
+    addresses = sorted((ipaddress.ip_address(str(each).partition("%")[0]) for each in found), key=_version)
+    if not all(map(is_allowed, addresses)):
+        raise PrivateAddress
+    return str(addresses[0])
+
+
+def is_allowed(address: Address) -> bool:
+    """Return whether webhooks may be sent there."""
+    return settings.WEBHOOK_PRIVATE_ADDRESSES or _is_public(address)
+
+
+def _is_public(address: Address) -> bool:
+    if isinstance(address, ipaddress.IPv6Address):
+        inner = address.ipv4_mapped or address.sixtofour
+        if address in TRANSLATED:
+            inner = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+        if inner is not None:
+            return _is_public(inner)
+    return address.is_global and not address.is_multicast
+
+
+def _version(address: Address) -> int:
+    return address.version
