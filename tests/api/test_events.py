@@ -18,7 +18,7 @@ from conflicts.models import PendingConflict
 from memories import access, erasure, ingest, jobs, upkeep
 from memories.access import keys
 from memories.api import events as door
-from memories.models import Fragment, Namespace, Seat
+from memories.models import Fragment, Namespace, Receipt, Seat
 from memories.models.enums import EvictionReason
 from memories.upkeep.consolidation import plan_execution
 from memories.upkeep.lifecycle.removal import Cause, remove_fragments
@@ -89,7 +89,8 @@ def settle(service):
                 "SELECT max(recorded_in) < nova_horizon() FROM (SELECT recorded_in FROM"
                 " memories_fragmentevent UNION ALL SELECT recorded_in FROM conflicts_pendingconflictevent"
                 " UNION ALL SELECT recorded_in FROM memories_operationevent"
-                " UNION ALL SELECT recorded_in FROM memories_tombstoneevent) AS e"
+                " UNION ALL SELECT recorded_in FROM memories_tombstoneevent"
+                " UNION ALL SELECT recorded_in FROM memories_recallnotice) AS e"
             )
             return cursor.fetchone()[0] is not False
 
@@ -151,6 +152,35 @@ def test_every_kind_from_the_row_history(deeds, news):
         assert news(kind=kind) == [each for each in found if each["kind"] == kind]
 
 
+def test_a_recall_notice_names_the_receipt_what_superseded_and_the_reason(deeds, poll, news):
+    old, new = deeds.store(), deeds.store()
+    receipt = Receipt(project_id=old.project_id, namespace_id=old.namespace_id, fragment_ids=[old.id], tokens=1)
+    deeds.do(receipt.save)
+    deeds.supersede(old, new)
+    deeds.change(old, status="active", superseded_by=None)
+    found = news(kind="recall_notice")
+    assert [(each["fragment_id"], each["other_id"], each["receipt_id"], each["why"]) for each in found] == [
+        (str(old.id), str(new.id), str(receipt.id), "superseded"),
+        (str(old.id), None, str(receipt.id), "restored"),
+    ]
+    assert poll(kind="recall_notice", since=found[0]["id"])["results"] == found[1:]
+    assert poll(since=found[1]["id"])["results"] == []
+
+
+def test_a_stream_tells_of_recall_notices(listen, deeds):
+    row = deeds.store()
+    receipt = Receipt(project_id=row.project_id, namespace_id=row.namespace_id, fragment_ids=[row.id], tokens=1)
+    deeds.do(receipt.save)
+    stream = listen(query="?kind=recall_notice")
+    assert stream.frame()["retry"]
+    deeds.change(row, status="disputed")
+    heard = stream.heard()
+    told = json.loads(heard["data"])
+    assert (heard["event"], told["fragment_id"], told["receipt_id"]) == (
+        "recall_notice", str(row.id), str(receipt.id),
+    )  # fmt: skip
+
+
 def test_forgetting_what_was_evicted_erases_and_its_return_does_not(deeds, news, service, now):
     for gone in (True, False):
         row = deeds.store()
@@ -196,6 +226,7 @@ def test_it_says_when_where_who_and_why(committed, agent, news, deeds):
         "conflict_id": None,
         "other_id": None,
         "operation_id": None,
+        "receipt_id": None,
         "who": {"kind": "key", "owner": str(agent.principal.owner_id), "key": str(agent.row.id), "user": None},
         "why": "test",
     }

@@ -9,7 +9,7 @@ from django.utils import timezone
 from conflicts.public import ClaimDraft
 from memories import access, erasure, ingest, retrieval
 from memories.access import keys
-from memories.models import Claim, Fragment, Receipt, RecallNotice
+from memories.models import Claim, Fragment, RecallNotice, Receipt
 from tests.conftest import stored
 
 URL = "/api/v1/notices"
