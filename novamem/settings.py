@@ -302,6 +302,7 @@ SPECTACULAR_SETTINGS = {
         "OutcomeEnum": "memories.models.enums.Outcome",
         "TaskStatusEnum": "memories.models.enums.TaskStatus",
         "ProposalOutcomeEnum": "memories.models.enums.ProposalOutcome",
+        "AnnouncementAnswerKindEnum": "conflicts.events.Happening",
     },
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",

@@ -30,7 +30,7 @@ class WebhookInput(Strict):
         child=serializers.ChoiceField(Happening.choices),
         min_length=1,
         max_length=len(Happening),
-        default=[Happening.RECALL_NOTICE],
+        required=False,
         help_text="Which events; recall notices unless it is said.",
     )
     namespace = Text(required=False, validators=[namespace_form], help_text="Only of this one, with all its users.")

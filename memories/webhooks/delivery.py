@@ -4,7 +4,7 @@ import datetime
 import json
 import uuid
 from collections.abc import Callable
-from urllib.parse import urlsplit
+from typing import Any
 
 import httpx2
 import structlog
@@ -21,7 +21,8 @@ from memories.webhooks.signatures import secret_of, sign
 log = structlog.get_logger(__name__)
 TIMEOUT = 10.0  # seconds for one request
 LEASE = datetime.timedelta(seconds=60)  # that who delivers has a webhook for, after each request anew
-AT_ONCE = 100  # events of one webhook in a round
+# Of one webhook in a round: others wait.
+AT_ONCE, TURN = 100, datetime.timedelta(seconds=30)
 FIRST_PAUSE, LONGEST_PAUSE = datetime.timedelta(seconds=15), datetime.timedelta(hours=4)
 GIVEN_UP_AFTER = datetime.timedelta(days=3)
 PORTS = {"http": 80, "https": 443}
@@ -44,18 +45,22 @@ def _deliver_to(principal: Principal, webhook_id: uuid.UUID, clock: Clock) -> in
         return 0
     place = hook.namespace and hook.namespace.name
     news = list_events(principal, since=Bookmark.read(hook.mark), limit=AT_ONCE, kinds=hook.kinds, namespace=place)
-    for done, announcement in enumerate(news.announcements):
+    until, arrived = clock() + TURN, 0
+    for announcement in news.announcements:
         try:
             send(hook, announcement, now=clock())
         except Unanswered as error:
             _fail(principal, hook, error, now=clock())
-            return done
-        now = clock()
-        arrived = {"failures": 0, "failing_since": None, "last_error": "", "delivered_at": now}
-        if not _save(principal, hook, **place_of(announcement.mark), **arrived, not_before=now + LEASE):
-            return done + 1
-    _save(principal, hook, **place_of(news.next), not_before=clock())
-    return len(news.announcements)
+            return arrived
+        arrived, now = arrived + 1, clock()
+        well = {"failures": 0, "failing_since": None, "last_error": "", "delivered_at": now}
+        if not _save(principal, hook, **place_of(announcement.mark), **well, not_before=now + LEASE):
+            return arrived
+        if now >= until:
+            break
+    seen = place_of(news.next) if arrived == len(news.announcements) else {}
+    _save(principal, hook, **seen, not_before=clock())
+    return arrived
 
 
 def _claim(principal: Principal, webhook_id: uuid.UUID, *, now: datetime.datetime) -> Webhook | None:
@@ -68,25 +73,28 @@ def _claim(principal: Principal, webhook_id: uuid.UUID, *, now: datetime.datetim
         return found
 
 
-def _save(principal: Principal, hook: Webhook, **columns: object) -> bool:
-    """Return whether it is still there and enabled, and this was written."""
+def _save(principal: Principal, hook: Webhook, **columns: Any) -> bool:
+    """Return whether it was written: it is still there, enabled, and nobody else's meanwhile."""
     with access.enter(principal, why="webhooks"):
-        rows = Webhook.objects.within(principal.project_id).filter(id=hook.id, enabled=True)
-        return bool(rows.update(**columns))
+        rows = Webhook.objects.within(principal.project_id)
+        held = rows.filter(id=hook.id, enabled=True, not_before=hook.not_before).update(**columns)
+    for name, value in columns.items():
+        setattr(hook, name, value)
+    return bool(held)
 
 
 def _fail(principal: Principal, hook: Webhook, error: Unanswered, *, now: datetime.datetime) -> None:
-    with access.enter(principal, why="webhooks"):
-        row = Webhook.objects.within(principal.project_id).filter(id=hook.id).first()
-        if row is None:
-            return
-        row.failing_since = row.failing_since or now
-        row.failures += 1
-        row.last_error = str(error)[:200]
-        row.not_before = now + pause_after(row.failures)
-        row.enabled = row.enabled and now - row.failing_since < GIVEN_UP_AFTER
-        row.save(update_fields=["failing_since", "failures", "last_error", "not_before", "enabled"])
-    log.warning("webhook_failed", webhook=str(hook.id), why=row.last_error, failures=row.failures, enabled=row.enabled)
+    failures, since = hook.failures + 1, hook.failing_since or now
+    _save(
+        principal,
+        hook,
+        failures=failures,
+        failing_since=since,
+        last_error=str(error)[:200],
+        not_before=now + pause_after(failures),
+        enabled=now - since < GIVEN_UP_AFTER,
+    )
+    log.warning("webhook_failed", webhook=str(hook.id), why=str(error), failures=failures, enabled=hook.enabled)
 
 
 def pause_after(failures: int) -> datetime.timedelta:
@@ -120,10 +128,10 @@ def body_of(announcement: Announcement) -> bytes:
 
 
 def _post(url: str, body: bytes, headers: dict[str, str]) -> None:
-    parts = urlsplit(url)
-    host, port = str(parts.hostname), parts.port or PORTS[parts.scheme]
+    named = httpx2.URL(url)
+    host = named.raw_host.decode()
     # Looked up once and connected to by its address: a second look could find another one.
-    target = httpx2.URL(url).copy_with(host=resolve(host, port))
+    target = named.copy_with(host=resolve(host, named.port or PORTS[named.scheme]))
     timeout = httpx2.Timeout(TIMEOUT, connect=CONNECT)
     try:
         with (
@@ -132,7 +140,7 @@ def _post(url: str, body: bytes, headers: dict[str, str]) -> None:
                 "POST",
                 target,
                 content=body,
-                headers={**headers, "Host": parts.netloc},
+                headers={**headers, "Host": named.netloc.decode()},
                 extensions={"sni_hostname": host},
             ) as answer,
         ):

@@ -7,7 +7,8 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlsplit
+
+import httpx2
 
 from conflicts.events import Bookmark, Happening, latest
 from memories import access
@@ -109,14 +110,15 @@ def delete_webhook(principal: Principal, webhook_id: uuid.UUID) -> None:
 def check_url(url: str) -> None:
     """Raise BadUrl for what is no http address without a password, or is private; names are resolved later."""
     try:
-        parts = urlsplit(url)
-        port, host = parts.port, parts.hostname
-    except ValueError:
-        port, host = None, None
-    if not host or port == 0 or parts.scheme not in ("http", "https") or "@" in parts.netloc or parts.fragment:
+        named = httpx2.URL(url)
+        is_address = named.scheme in ("http", "https") and named.host and "%" not in named.host
+        is_address = is_address and (named.port is None or 0 < named.port < 2**16)
+    except (httpx2.InvalidURL, ValueError):
+        is_address = False
+    if not is_address or named.userinfo or named.fragment:
         raise BadUrl("Give an address that begins with https:// or http://, without a password.")
     try:
-        literal = ipaddress.ip_address(host)
+        literal = ipaddress.ip_address(named.host)
     except ValueError:
         return
     if not is_allowed(literal):

@@ -149,6 +149,8 @@ def test_definer_functions_pin_their_search_path(db):
     assert {name for name, _ in rows if name.startswith("nova")} == {
         "nova_account_event",
         "nova_carried",
+        "nova_claim_notices",
+        "nova_fragment_notices",
         "nova_keyword_hits",
         "nova_passing",
         "nova_find_key",

@@ -227,12 +227,39 @@ def test_nobody_delivers_what_another_one_is_at(admin, receiver, teller, service
     assert webhooks.deliver(service, clock=lambda: timezone.now() + delivery.LEASE) == 1
 
 
+def test_who_lost_it_meanwhile_writes_nothing_any_more(admin, teller, service):
+    made = make(admin, "https://example.org")
+    with access.enter(service, why="test"):
+        (hook,) = Webhook.objects.all()
+    held = delivery._claim(service, hook.id, now=timezone.now())
+    admin.client.patch(f"{URL}/{made['id']}", {"enabled": True}, format="json")
+    assert not delivery._save(service, held, last_error="late")
+    assert read(admin, made)["last_error"] == ""
+
+
 def test_more_than_a_round_takes_arrives_in_the_next(admin, receiver, teller, deliver, monkeypatch):
     monkeypatch.setattr(delivery, "AT_ONCE", 2)
     make(admin, receiver.address)
     rows = [teller.doubt() for _ in range(5)]
     assert [deliver() for _ in range(4)] == [2, 2, 1, 0]
     assert [each["data"]["fragment_id"] for each in receiver.told] == [str(row.id) for row in rows]
+
+
+def test_a_slow_receiver_has_its_turn_and_lets_others_have_theirs(admin, receiver, teller, deliver, monkeypatch):
+    monkeypatch.setattr(delivery, "TURN", datetime.timedelta())
+    make(admin, receiver.address)
+    rows = [teller.doubt() for _ in range(3)]
+    assert [deliver() for _ in range(4)] == [1, 1, 1, 0]
+    assert [each["data"]["fragment_id"] for each in receiver.told] == [str(row.id) for row in rows]
+
+
+def test_names_are_written_as_hosts_and_the_port_goes_along(monkeypatch, receiver):
+    looked = []
+    monkeypatch.setattr(delivery, "resolve", lambda host, port: looked.append((host, port)) or "127.0.0.1")
+    delivery._post(f"http://bücher.example:{receiver.server_port}/a", b"{}", {})
+    ((headers, _),) = receiver.heard
+    assert looked == [("xn--bcher-kva.example", receiver.server_port)]
+    assert headers["Host"] == f"xn--bcher-kva.example:{receiver.server_port}"
 
 
 def test_what_does_not_answer_in_time_is_let_go(admin, teller, deliver, receiver, monkeypatch):
@@ -244,7 +271,7 @@ def test_what_does_not_answer_in_time_is_let_go(admin, teller, deliver, receiver
     assert read(admin, made)["last_error"]
 
 
-@pytest.mark.parametrize("host", ["localhost", "127.0.0.1"])
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "127.1", "2130706433", "0x7f000001"])
 def test_private_addresses_are_refused_when_it_is_sent(host, admin, receiver, teller, deliver, settings):
     made = make(admin, receiver.address.replace("localhost", host))
     teller.doubt()
@@ -275,6 +302,13 @@ def test_public_addresses_are_known(address):
     [
         *("ftp://example.org", "example.org", "https://", "https://a:b@example.org", "https://example.org:99999"),
         *("http://127.0.0.1/", "http://[::1]:80/", "http://169.254.169.254/latest", "https://example.org/#part"),
+        *(
+            "http://[::ffff:127.0.0.1]/",
+            "http://[fe80::1]/",
+            "https://example.org:0/",
+            "//example.org",
+            "https://ex ample.org",
+        ),
     ],
 )
 def test_what_is_no_address_is_refused(url, admin):

@@ -15,7 +15,7 @@ from conflicts.registry import register_predicate
 from conflicts.resolution import Settlement, resolve
 from conflicts.resolution.case_decisions import CaseDecision, settle_case
 from conflicts.resolution.cases import CaseKey, case_of
-from memories import access, jobs, recall_checks, upkeep
+from memories import access, jobs, recall_checks, upkeep, webhooks
 from memories.access import keys
 from memories.erasure import forget
 from memories.ingest.updates import archive
@@ -30,6 +30,7 @@ from memories.models import (
     Operation,
     Proposal,
     Tombstone,
+    Webhook,
 )
 from memories.models.enums import CopyReason, EvictionReason
 from memories.operations import start
@@ -37,6 +38,7 @@ from memories.recall_checks import CheckDraft
 from memories.rest.users import address_of
 from memories.upkeep.graph import create_episode
 from memories.upkeep.lifecycle.removal import Cause, remove_fragments
+from memories.webhooks import WebhookDraft
 from tests.conftest import stored
 
 
@@ -119,6 +121,7 @@ def _made(principal, *, now):
             [CheckDraft(namespace="acme:main", question="What left?", expects="text", expected="left")],
             now=now,
         )[0][0].id,
+        "webhook": webhooks.create_webhook(whole, WebhookDraft("https://example.org/hook"), now=now).id,
         "backup": jobs.run(whole, made.id).report["backup_id"],
     }
 
@@ -217,6 +220,7 @@ def picture(count, principal):
                 conflicts,
                 predicates,
                 stones,
+                list(Webhook.objects.order_by("id").values_list("id", "enabled")),
                 groups,
                 list(Namespace.objects.order_by("name").values_list("name")),
             )

@@ -116,6 +116,7 @@ def test_missing_ids_of_the_own_project(path, method, body, verb, alice, ground,
         "proposal",
         "decided",
         "check",
+        "webhook",
         "case",
         "settled_case",
         "case_revision",
@@ -148,7 +149,7 @@ def paths(patterns, prefix=""):
 
 
 def test_every_path_stands_in_the_table():
-    ids = "{(fragment|operation|predicate|backup|conflict|proposal|model|tombstone|episode|cluster|check)}"
+    ids = "{(fragment|operation|predicate|backup|conflict|proposal|model|tombstone|episode|cluster|check|webhook)}"
     alias = {
         "{namespace}": "<str:name>",
         "{side}": "<str:name>",
