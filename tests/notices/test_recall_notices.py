@@ -263,6 +263,17 @@ def test_a_forgotten_user_has_no_notices(alice, principal, tell, change, count, 
     assert count(RecallNotice) == 0
 
 
+def test_of_an_evicted_memory_nobody_knows_the_status(alice, principal, row, tell, change, now):
+    tell(row)
+    change(row, status="archived", archived_reason="by_hand")
+    with access.enter(principal, why="evict"):
+        cause = Cause(EvictionReason.LOW_WEIGHT, {})
+        remove_fragments(principal.project_id, {row.id: cause}, copied="evicted", operation_id=None, now=now)
+    assert [(each["reason"], each["status"]) for each in notices(alice)] == [("ruled_out", None)]
+    erasure.forget(principal, row.id, now=now)
+    assert notices(alice) == []
+
+
 def test_filters(alice, bob, store, tell, change):
     one, two = (store("acme:main", f"Thing {n}.") for n in (1, 2))
     mine, his = tell(one), tell(one, two, by=bob)

@@ -166,6 +166,7 @@ TASKS = [
     tasks.keep_search_fast,
     tasks.seal_events,
     tasks.trim_proposals,
+    tasks.deliver_webhooks,
 ]
 
 
