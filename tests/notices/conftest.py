@@ -52,7 +52,9 @@ class Teller:
         with access.enter(self.principal, why="test"), connection.cursor() as cursor:
             cursor.execute(
                 "SELECT max(recorded_in) < nova_horizon() FROM (SELECT recorded_in FROM memories_recallnotice"
-                " UNION ALL SELECT recorded_in FROM memories_fragmentevent) AS e"
+                " UNION ALL SELECT recorded_in FROM memories_fragmentevent"
+                " UNION ALL SELECT recorded_in FROM conflicts_pendingconflictevent"
+                " UNION ALL SELECT recorded_in FROM memories_operationevent) AS e"
             )
             return cursor.fetchone()[0] is not False
 

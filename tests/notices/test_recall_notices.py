@@ -10,6 +10,8 @@ from conflicts.public import ClaimDraft
 from memories import access, erasure, ingest, retrieval
 from memories.access import keys
 from memories.models import Claim, Fragment, RecallNotice, Receipt
+from memories.models.enums import EvictionReason
+from memories.upkeep.lifecycle.removal import Cause, remove_fragments
 from tests.conftest import stored
 
 URL = "/api/v1/notices"

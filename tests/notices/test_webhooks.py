@@ -10,7 +10,8 @@ import pytest
 from django.utils import timezone
 
 from conflicts.events import Bookmark, latest
-from memories import access, tasks, webhooks
+from conflicts.models import PendingConflict
+from memories import access, erasure, jobs, tasks, webhooks
 from memories.models import Webhook
 from memories.providers.fake_servers import FakeHandler, FakeServer, running
 from memories.webhooks import addresses, delivery
@@ -400,6 +401,34 @@ def test_work_of_other_kinds_is_found(kind, values, admin, receiver, teller, ser
     teller.settle()
     tasks.deliver_webhooks()
     assert [each["type"] for each in receiver.told] == [kind]
+
+
+def test_work_of_erasures_conflicts_and_consolidations_is_found(admin, receiver, teller, service, now):
+    rows = [teller.store() for _ in range(3)]
+    make(admin, receiver.address, kinds=["erase"])
+    make(admin, receiver.address, kinds=["conflict_pending"])
+    make(admin, receiver.address, kinds=["consolidate"])
+    steps = [
+        lambda: erasure.forget(service, rows[0].id, now=now),
+        lambda: _quarrel(service, *rows[1:]),
+        lambda: _consolidate(service, rows[1].namespace),
+    ]
+    for step in steps:
+        step()
+        teller.settle()
+        tasks.deliver_webhooks()
+    assert [each["type"] for each in receiver.told] == ["erase", "conflict_pending", "consolidate"]
+
+
+def _quarrel(service, newcomer, existing):
+    mine = {"project_id": newcomer.project_id, "namespace_id": newcomer.namespace_id, "kind": "claim"}
+    with access.enter(service, why="test"):
+        PendingConflict(**mine, reason="equal_authority_other_owner", newcomer=newcomer, existing=existing).save()
+
+
+def _consolidate(service, namespace):
+    wish = {"kind": "consolidate", "namespace": namespace, "options": {}, "now": timezone.now(), "wake_up": False}
+    assert jobs.run(service, jobs.start(service, **wish).id).state == "succeeded"
 
 
 def test_a_webhook_goes_with_its_namespace(admin, committed, service, teller):
