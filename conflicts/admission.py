@@ -14,8 +14,9 @@ from conflicts.keys import naming
 from conflicts.locks import Place, lock_keys, lock_namespaces
 from conflicts.models import PendingConflict
 from conflicts.namespace_state import NamespaceState
-from conflicts.persistence import one_value_checked_at_the_end, record, supersede
+from conflicts.persistence import ensure_conflicts, one_value_checked_at_the_end, record, supersede
 from conflicts.search_index import index_fragments, refuse_forgotten, reindex_fragment
+from conflicts.votes import disputed_among
 from memories.errors import NovaError
 from memories.models import Claim, EmbeddingModel, Fragment
 from memories.models.bulk import insert
@@ -149,6 +150,25 @@ def admissible_unchanged(
         if case.fragment.status == Status.ACTIVE and not (case.repeats or case.replaces or case.twins)
         if [_named_claim(claim) for claim in case.claims] == [_named_claim(claim) for claim in former]
     }
+
+
+def return_unchanged(
+    returning: Sequence[tuple[Newcomer, Sequence[Claim]]], *, now: datetime.datetime
+) -> set[uuid.UUID]:
+    """Let fragments that were gone stand again as they did, as far as they are `admissible_unchanged`; return those."""
+    agreed = admissible_unchanged(returning, now=now)
+    if not agreed:
+        return agreed
+    rows = [newcomer.fragment for newcomer, _ in returning if newcomer.fragment.id in agreed]
+    project_id, disputed = rows[0].project_id, disputed_among(rows)
+    for status, ids in ((Status.ACTIVE, agreed - disputed), (Status.DISPUTED, disputed)):
+        back = {"status": status, "archived_reason": "", "superseded_by": None, "updated_at": now}
+        Fragment.objects.within(project_id).filter(id__in=ids).update(**back)
+    places = {place_of(c) for newcomer, claims in returning if newcomer.fragment.id in agreed for c in claims}
+    evaluation = _evaluation([newcomer for newcomer, _ in returning], claims=0, now=now)
+    evaluation.read(places)
+    ensure_conflicts(evaluation, places)
+    return agreed
 
 
 def _named_claim(claim: Claim) -> tuple[Any, ...]:

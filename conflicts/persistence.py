@@ -3,12 +3,13 @@
 import datetime
 import uuid
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Self
 
 from django.db import connection
+from django.db.models import Q
 
 from conflicts.enums import ConflictKind, ConflictReason, Resolution
 from conflicts.evaluation import Assessment, Contradiction, Evaluation
@@ -175,6 +176,29 @@ def _move(rows: Any, successors: dict[uuid.UUID, uuid.UUID], done: Succession, *
             row.existing_id, row.existing_claim = successor, there.values_list("id", flat=True).first()
             row.revision += 1
             row.save(update_fields=["existing", "existing_claim", "revision"])
+
+
+def pair_as_before(
+    project_id: uuid.UUID, pairs: Mapping[str, dict[str, Any]], *, ended_at: datetime.datetime | None
+) -> None:
+    """Give conflicts the opponents back that they had, by id, and let those wait again that were ended at a time."""
+    former = {pair["existing_id"] for pair in pairs.values()} - {None}
+    known = Fragment.objects.within(project_id).filter(id__in=former)
+    here = {None, *map(str, known.values_list("id", flat=True))}
+    conflicts = PendingConflict.objects.within(project_id)
+    theirs = conflicts.filter(id__in=pairs)
+    for conflict in theirs.filter(Q(resolved_at=None) | Q(resolution=Resolution.OBSOLETE, resolved_at=ended_at)):
+        pair = pairs[str(conflict.id)]
+        sides = {"newcomer": conflict.newcomer_id, "newcomer_claim": conflict.newcomer_claim}
+        same = conflicts.pending().filter(
+            **sides, existing=pair["existing_id"], existing_claim=pair.get("existing_claim", pair["existing_id"])
+        )
+        if pair["existing_id"] not in here or (pair["existing_id"] and same.exclude(id=conflict.id).exists()):
+            continue
+        if conflict.opponent() != pair:
+            conflict.face(pair)
+        if conflict.resolved_at:
+            conflict.reopen()
 
 
 def ensure_conflicts(

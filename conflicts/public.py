@@ -9,6 +9,7 @@ from conflicts.admission import (
     end_waiting,
     lock_claimed_keys,
     readmit,
+    return_unchanged,
     rewrite,
 )
 from conflicts.claim_drafts import ClaimDraft, Statement
@@ -29,6 +30,7 @@ __all__ = [
     "Newcomer",
     "PendingConflict",
     "readmit",
+    "return_unchanged",
     "rewrite",
     "Ruling",
     "Statement",

@@ -101,7 +101,11 @@ def _fragments(evaluation: Evaluation, claim_ids: Collection[uuid.UUID]) -> tupl
 
 
 def preview_reevaluation(
-    newcomers: Sequence[Newcomer], *, gone: Collection[uuid.UUID] = (), now: datetime.datetime
+    newcomers: Sequence[Newcomer],
+    *,
+    gone: Collection[uuid.UUID] = (),
+    afresh: bool = False,
+    now: datetime.datetime,
 ) -> list[Reassessment]:
     """What `reevaluate` would do with these fragments of one namespace, in order, if those in `gone` did not stand."""
     if not newcomers:
@@ -110,20 +114,25 @@ def preview_reevaluation(
     for key_state in evaluation.key_states.values():
         for fragment_id in gone:
             key_state.forget_fragment(fragment_id)
-    return _findings(evaluation, hearings)
+    return _findings(evaluation, hearings, afresh=afresh)
 
 
 def reevaluate(
-    newcomers: Sequence[Newcomer], expected: Mapping[uuid.UUID, Reassessment], *, now: datetime.datetime
+    newcomers: Sequence[Newcomer],
+    expected: Mapping[uuid.UUID, Reassessment],
+    *,
+    afresh: bool = False,
+    now: datetime.datetime,
 ) -> list[Reassessment]:
     """Let these fragments pass the gate; answer what was done. What would now be ruled otherwise is left as it is.
 
-    The caller holds the namespace and the fragments.
+    `afresh`: whatever was written last is heard as when it was written, with all that its writer may. The caller holds
+    the namespace and the fragments.
     """
     left = list(newcomers)
     while left:
         evaluation, hearings = _prepared(left, now=now, hold=True)
-        findings = _findings(evaluation, hearings)
+        findings = _findings(evaluation, hearings, afresh=afresh)
         fitting = [n for n, f in zip(left, findings, strict=False) if f == expected[f.fragment_id]]
         if len(fitting) == len(left):
             _write(evaluation, hearings, now=now)
@@ -158,14 +167,15 @@ def _prepared(
     return evaluation, hearings
 
 
-def _findings(evaluation: Evaluation, hearings: Sequence[_Hearing]) -> list[Reassessment]:
+def _findings(evaluation: Evaluation, hearings: Sequence[_Hearing], *, afresh: bool) -> list[Reassessment]:
     """Return the findings, in order; then those about who waited before and needs not be heard for it."""
     by_id = {hearing.case.fragment.id: hearing for hearing in hearings}
     for hearing in hearings:
         if not hearing.returning:
             hearing.newer = _outdated_claims(evaluation, hearing.case)
         if hearing.newer is None:
-            evaluation.hear(hearing.case, returning=hearing.returning)
+            as_written = afresh and _is_newest(evaluation, hearing.case)
+            evaluation.hear(hearing.case, returning=hearing.returning and not as_written)
     others = []
     for claim_id, same in evaluation.answers({place for h in hearings for place in h.case.places}).items():
         fragment = evaluation.claims[claim_id].fragment
@@ -174,6 +184,12 @@ def _findings(evaluation: Evaluation, hearings: Sequence[_Hearing]) -> list[Reas
         elif fragment.status == Status.QUARANTINED:
             others.append(Reassessment(fragment.id, Fate.ANSWERED, (same,)))
     return [*(hearing.finding(evaluation) for hearing in hearings), *dict.fromkeys(others)]
+
+
+def _is_newest(evaluation: Evaluation, case: Assessment) -> bool:
+    """Return whether nothing that stands on its keys was written after it."""
+    standing = [claim_id for place in case.places for claim_id in evaluation.key_states[place].standing]
+    return all(evaluation.claims[i].fragment.created_at <= case.fragment.created_at for i in standing)
 
 
 def _outdated_claims(evaluation: Evaluation, case: Assessment) -> uuid.UUID | None:

@@ -2,7 +2,9 @@
 
 import datetime
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.conf import settings
 
@@ -141,7 +143,12 @@ def _cast(
 
 def is_disputed(fragment: Fragment) -> bool:
     """Return whether votes or a person keep it disputed."""
-    return _is_low(fragment) or _disputed_by_a_person(fragment)
+    return bool(disputed_among([fragment]))
+
+
+def disputed_among(fragments: Sequence[Fragment]) -> set[uuid.UUID]:
+    """Return those of one project that votes or a person keep disputed."""
+    return {row.id for row in fragments if _is_low(row)} | _disputed_by_persons(fragments)
 
 
 def _is_low(fragment: Fragment) -> bool:
@@ -152,6 +159,17 @@ def _is_outvoted(fragment: Fragment) -> bool:
     """Return whether enough owners, each as strong as the fragment, dispute it and nobody supports it."""
     supported = fragment.reinforcements > 0 or fragment.corroboration > 1
     return fragment.source != SourceClass.USER_EXPLICIT and fragment.disputes >= OUTVOTED and not supported
+
+
+def discount(rows: Any, *, counted: bool, now: datetime.datetime) -> list[uuid.UUID]:
+    """Let votes count no more, or again with `counted`; trust and what is disputed follow. Return which those were."""
+    held = list(rows.filter(counted=not counted).order_by("id"))
+    rows.filter(id__in=[vote.id for vote in held]).update(counted=counted)
+    if held:
+        about = Fragment.objects.within(held[0].project_id).filter(id__in={vote.fragment_id for vote in held})
+        for fragment in about.select_for_update(no_key=True, of=("self",)).order_by("id"):
+            _recount(fragment, now=now)
+    return [vote.id for vote in held]
 
 
 def _recount(fragment: Fragment, *, now: datetime.datetime) -> None:
@@ -167,7 +185,7 @@ def _recount(fragment: Fragment, *, now: datetime.datetime) -> None:
     low = _is_low(fragment)
     if fragment.status == Status.ACTIVE and low:
         fragment.status, fragment.updated_at = Status.DISPUTED, now
-    elif fragment.status == Status.DISPUTED and not low and not _disputed_by_a_person(fragment):
+    elif fragment.status == Status.DISPUTED and not low and not _disputed_by_persons([fragment]):
         fragment.status, fragment.updated_at = Status.ACTIVE, now
     fragment.save(
         update_fields=[
@@ -182,11 +200,11 @@ def _recount(fragment: Fragment, *, now: datetime.datetime) -> None:
     )
 
 
-def _disputed_by_a_person(fragment: Fragment) -> bool:
+def _disputed_by_persons(fragments: Sequence[Fragment]) -> set[uuid.UUID]:
     """What a person decided no vote takes back."""
-    reviews = PendingConflict.objects.within(fragment.project_id).filter(existing=fragment, kind=ConflictKind.DISPUTE)
-    found: bool = reviews.filter(resolution=Resolution.SUPERSEDE).exists()
-    return found
+    rows = PendingConflict.objects.within(fragments[0].project_id).filter(kind=ConflictKind.DISPUTE)
+    rows = rows.filter(existing__in=[row.id for row in fragments], resolution=Resolution.SUPERSEDE)
+    return set(rows.values_list("existing_id", flat=True))
 
 
 def _review(fragment: Fragment, voter: Voter, *, now: datetime.datetime) -> PendingConflict:

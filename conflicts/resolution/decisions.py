@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import IntegrityError, transaction
-from django.db.models import Q
 
 from conflicts import authority, rulings
 from conflicts.enums import Ballot, ConflictKind, Keep, Resolution
@@ -16,11 +15,11 @@ from conflicts.key_migration import ClaimsCollide
 from conflicts.keys import Naming
 from conflicts.locks import Place, lock_keys, lock_namespace, lock_namespaces
 from conflicts.models import PendingConflict, Vote
-from conflicts.persistence import ensure_conflicts, one_value_checked_at_the_end
+from conflicts.persistence import ensure_conflicts, one_value_checked_at_the_end, pair_as_before
 from conflicts.registry import refuse_low_rule
 from conflicts.resolution import actions
 from conflicts.resolution.actions import Correction, Effects, NotApplicable
-from conflicts.snapshots import CannotUndo, bring_back, same_belief, snapshot
+from conflicts.snapshots import MAKE_ROOM, TAKEN, CannotUndo, bring_back, changed_since, refuse_rivals, snapshot
 from memories import access
 from memories.access import NotFound, NotPermitted, Principal
 from memories.errors import NovaError, StaleRevision
@@ -33,9 +32,6 @@ class AlreadyResolved(NovaError):
 
     code = "already_resolved"
     title = "Settled before you"
-
-
-TAKEN, MAKE_ROOM = "other values came to stand meanwhile", "archive or forget them, then undo again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +208,7 @@ def undo(principal: Principal, conflict_id: uuid.UUID, *, now: datetime.datetime
         rulings.refuse_weaker(principal, [(one.authority, one.decided_by) for one in rulings_undone])
         sides = Fragment.objects.within(row.project_id).filter(id__in={*done["fragments"], *done.get("made", ())})
         authority.refuse_below(principal, sides.values_list("authority", flat=True), what="what this was decided on")
-        if changed := _changed(row.project_id, done["after"]):
+        if changed := changed_since(row.project_id, done["after"]):
             raise CannotUndo("these memories were changed since, or forgotten", changed)
         rulings.withdraw(settled_ids, row.project_id)
         try:
@@ -225,20 +221,15 @@ def undo(principal: Principal, conflict_id: uuid.UUID, *, now: datetime.datetime
             decided = {*done["fragments"], *done.get("made", ())}
             raise CannotUndo(TAKEN, _others(row, places, error, decided), then=MAKE_ROOM) from error
         restored = {uuid.UUID(key) for key in done["fragments"]}
-        _refuse_rivals(_evaluation(row, places, now=now), restored, row)
+        known = {*restored, row.newcomer_id}
+        refuse_rivals(_evaluation(row, places, now=now), restored, known=known, since=row.resolved_at)
         settled = PendingConflict.objects.within(row.project_id).filter(id__in=settled_ids)
         for conflict in settled:
             conflict.reopen()
-        _pair_as_before(row, done["pairs"])
+        pair_as_before(row.project_id, done["pairs"], ended_at=row.resolved_at)
         ensure_conflicts(_evaluation(row, places, now=now), places)
         row.refresh_from_db()
         return row
-
-
-def _changed(project_id: uuid.UUID, then: dict[str, Any]) -> list[str]:
-    """Return the memories that are believed otherwise than a decision left them, or are gone."""
-    now = snapshot(project_id, map(uuid.UUID, then))
-    return [key for key, state in then.items() if not same_belief({key: now[key]} if key in now else {}, {key: state})]
 
 
 def _others(row: PendingConflict, places: set[Place], error: Exception, decided: set[str]) -> set[str]:
@@ -251,44 +242,6 @@ def _others(row: PendingConflict, places: set[Place], error: Exception, decided:
             str(one.fragment_id) for key_state in evaluation.key_states.values() for one in key_state.standing.values()
         }
     return found - decided
-
-
-def _refuse_rivals(evaluation: Evaluation, restored: set[uuid.UUID], row: PendingConflict) -> None:
-    """Raise CannotUndo when what stands again opposes what came to stand meanwhile.
-
-    A newcomer that stood already, against a ruling, waits again with its conflict.
-    """
-    known, since = restored | {row.newcomer_id}, row.resolved_at
-    for key_state in evaluation.key_states.values():
-        for assertion in [one for one in key_state.standing.values() if one.fragment_id in restored]:
-            others = [o for o in key_state.opponents(assertion) if o.fragment_id not in known]
-            rivals = [o for o in others if o.id not in key_state.contesting]
-            rivals = [
-                o for o in rivals if o.slot == assertion.slot or evaluation.claims[o.id].fragment.created_at >= since
-            ]
-            if rivals:
-                raise CannotUndo(TAKEN, {o.fragment_id for o in rivals}, then=MAKE_ROOM)
-
-
-def _pair_as_before(row: PendingConflict, pairs: dict[str, dict[str, Any]]) -> None:
-    """Give other newcomers' conflicts the opponents back that they had, and let those wait again that it ended."""
-    former = {pair["existing_id"] for pair in pairs.values()} - {None}
-    known = Fragment.objects.within(row.project_id).filter(id__in=former)
-    here = {None, *map(str, known.values_list("id", flat=True))}
-    conflicts = PendingConflict.objects.within(row.project_id)
-    theirs = conflicts.filter(id__in=pairs)
-    for conflict in theirs.filter(Q(resolved_at=None) | Q(resolution=Resolution.OBSOLETE, resolved_at=row.resolved_at)):
-        pair = pairs[str(conflict.id)]
-        sides = {"newcomer": conflict.newcomer_id, "newcomer_claim": conflict.newcomer_claim}
-        same = conflicts.pending().filter(
-            **sides, existing=pair["existing_id"], existing_claim=pair.get("existing_claim", pair["existing_id"])
-        )
-        if pair["existing_id"] not in here or (pair["existing_id"] and same.exclude(id=conflict.id).exists()):
-            continue
-        if conflict.opponent() != pair:
-            conflict.face(pair)
-        if conflict.resolved_at:
-            conflict.reopen()
 
 
 def visible_conflicts(principal: Principal) -> Any:

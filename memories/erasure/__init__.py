@@ -13,6 +13,7 @@ from memories.erasure.bulk import (
     run,
 )
 from memories.erasure.fragments import Erased, Forgotten, check_everywhere, erase, forget, lift
+from memories.erasure.reinstatement import digests_of, reinstate, return_originals
 from memories.erasure.users import ErasedUser, erase_user
 
 __all__ = [
@@ -26,12 +27,15 @@ __all__ = [
     "check_forgetting",
     "check_purging",
     "check_right",
+    "digests_of",
     "erase",
     "erase_user",
     "forget",
     "forget_all",
     "lift",
     "preview",
+    "reinstate",
+    "return_originals",
     "run",
     "sees_backups",
     "erasure_options",

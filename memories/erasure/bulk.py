@@ -4,7 +4,7 @@ import datetime
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from django.db.models.expressions import RawSQL
 from django.utils.dateparse import parse_datetime
@@ -23,8 +23,6 @@ from memories.retrieval import Filters
 
 FEW = 1_000  # so many are forgotten at once; more are an operation
 TIMES = ("since", "until", "event_since", "event_until")
-# As fingerprints tell texts: a text of punctuation alone is known by its signs.
-SAYS = "memories_fragment.content = %s OR nova_folded(memories_fragment.content) = NULLIF(nova_folded(%s), '')"
 RELEVANCE = relevance_of("memories_fragment", now="%s::timestamptz", rate="%s::float8")
 
 
@@ -33,9 +31,10 @@ class CountDiffers(NovaError):
 
     code = "count_differs"
     title = "Nothing was erased"
+    outcome: ClassVar[str] = "nothing was forgotten"
 
     def __init__(self, *, count: int, expected: int) -> None:
-        super().__init__(f"{count} memories fit, not {expected}; nothing was forgotten")
+        super().__init__(f"{count} memories fit, not {expected}; {self.outcome}")
         self.count = count
 
     @property
@@ -173,7 +172,7 @@ def _fitting(namespace: Namespace, request: ErasureRequest, *, now: datetime.dat
     if request.ids:
         rows = rows.filter(id__in=request.ids)
     if request.content:
-        rows = rows.alias(says=RawSQL(SAYS, [request.content, request.content])).filter(says=True)
+        rows = rows.saying(request.content)
     if filters != Filters():
         rows = rows.filter(status__in=filters.statuses)
     if filters.min_relevance:

@@ -2,19 +2,18 @@
 
 import datetime
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from conflicts.authority import rank_of
 from conflicts.bulk_changes import erase_all
-from conflicts.public import Newcomer, lock_claimed_keys, lock_namespace, readmit
+from conflicts.public import lock_claimed_keys, lock_namespace
 from memories import access
 from memories.access import NotFound, NotPermitted, Principal
 from memories.erasure.backup_copies import backups_of, lock_backups
-from memories.erasure.reinstatement import has_losers, losers_of, reinstate
-from memories.extraction import certain_claims
-from memories.ingest.updates import check_change, claims_of, fragment_for_change, refuse_stale, refuse_taking_away
+from memories.erasure.reinstatement import batches, digests_of, has_losers, losers_of, reinstate, return_originals
+from memories.ingest.updates import check_change, fragment_for_change, refuse_stale, refuse_taking_away
 from memories.models import (
     Archive,
     Episode,
@@ -29,13 +28,11 @@ from memories.models import (
     RepeatedRequest,
     Tombstone,
 )
-from memories.models.enums import STANDING, Status, Verb
-from memories.models.lineage import Digest, digests_quoting
+from memories.models.enums import Verb
 from memories.models.sql import execute
 
 BATCH = 1_000
 MOST_NAMED = 100
-DIGESTED = "digested"  # why a memory lies in the archive whose words stand in a digest
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,20 +117,14 @@ def erase(
     Digests of them go too, and their other originals stand again as far as the gate allows, and so does what lost to
     them. The caller holds the fragments, and their namespaces where digests were made of them or others lost to them.
     """
-    digests = _digests_of(project_id, ids)
+    digests = digests_of(project_id, ids)
     whole = [*ids, *digests]
     others = {i for digest in digests.values() for i in digest.parents if digest.stands} - set(whole)
     losers = losers_of(project_id, whole)
     for batch in batches(whole):
         _erase(project_id, batch, authority=authority, everywhere=everywhere, now=now)
-    returned = _stand_again(project_id, others, now=now)
+    returned = return_originals(project_id, others, now=now)
     return Erased(len(ids), list(digests), [*returned, *reinstate(project_id, losers, now=now)])
-
-
-def batches(ids: Sequence[uuid.UUID]) -> Iterator[list[uuid.UUID]]:
-    """Return the ids, so many at a time."""
-    for start in range(0, len(ids), BATCH):
-        yield list(ids[start : start + BATCH])
 
 
 def _erase(
@@ -165,32 +156,7 @@ def _erase(
 
 def has_digests(project_id: uuid.UUID, ids: Sequence[uuid.UUID]) -> bool:
     """Return whether words of these stand in digests."""
-    return bool(_digests_of(project_id, ids))
-
-
-def _digests_of(project_id: uuid.UUID, ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, Digest]:
-    """Digests that quote these, evicted ones too; digests of such digests as well."""
-    known, new = set(ids), list(ids)
-    found: dict[uuid.UUID, Digest] = {}
-    while new:
-        digests = [digest for batch in batches(new) for digest in digests_quoting(project_id, batch)]
-        made = {digest.id: digest for digest in digests if digest.id not in known}
-        found |= made
-        known |= set(made)
-        new = list(made)
-    return found
-
-
-def _stand_again(project_id: uuid.UUID, ids: set[uuid.UUID], *, now: datetime.datetime) -> list[uuid.UUID]:
-    """Return what lies in the archive because its words stood in a digest that is gone stands again; those that do."""
-    rows = Fragment.objects.within(project_id).filter(status=Status.ARCHIVED, archived_reason=DIGESTED, id__in=ids)
-    held = list(rows.select_for_update(of=("self",), no_key=True).order_by("id"))
-    originals = Archive.objects.within(project_id).originals(held)
-    for row in held:
-        drafts = certain_claims(originals.get(row.id, row.content), row.extra)
-        row.updated_at = now
-        readmit(Newcomer(row, None, claims_of(row), drafts), now=now, returning=True, at_best=Status.ACTIVE)
-    return [row.id for row in held if row.status in STANDING]
+    return bool(digests_of(project_id, ids))
 
 
 def _lock(project_id: uuid.UUID, fragment_id: uuid.UUID) -> None:

@@ -2,19 +2,23 @@
 
 import datetime
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import groupby
 
 from conflicts.bulk_changes import was_ruled_out
-from conflicts.public import Newcomer, admissible_unchanged, readmit
+from conflicts.public import ClaimDraft, Newcomer, readmit, return_unchanged
 from conflicts.reevaluation import Fate, preview_reevaluation, reevaluate
-from conflicts.votes import is_disputed
 from memories.extraction import certain_claims
 from memories.ingest.updates import claims_of
 from memories.models import Archive, Claim, Fragment
+from memories.models.claim import claim_id
 from memories.models.enums import STANDING, Status
+from memories.models.lineage import Digest, digests_quoting
 from memories.models.sql import execute, fetch
 
+BATCH = 1_000
+DIGESTED = "digested"  # why a memory lies in the archive whose words stand in a digest
 # Claims of another value than the winner's: what said the same as that says what was to be forgotten. Their fragments
 # left with them, or stand for what else they claim.
 LOST = """
@@ -38,6 +42,12 @@ YIELDED = """
     WHERE l.project_id = %s AND l.id = %s AND l.status = 'superseded' AND l.superseded_by_id IS NULL"""
 
 
+def batches(ids: Sequence[uuid.UUID]) -> Iterator[list[uuid.UUID]]:
+    """Return the ids, so many at a time."""
+    for start in range(0, len(ids), BATCH):
+        yield list(ids[start : start + BATCH])
+
+
 def has_losers(project_id: uuid.UUID, fragment_id: uuid.UUID) -> bool:
     """Return whether something would stand again if this were forgotten."""
     return bool(losers_of(project_id, [fragment_id]))
@@ -49,11 +59,11 @@ def losers_of(project_id: uuid.UUID, ids: Sequence[uuid.UUID]) -> dict[uuid.UUID
     Not what a person ruled out.
     """
     rows = fetch(LOST, {"project": project_id, "ids": list(ids)})
-    ruled_out = was_ruled_out(project_id, [claim_id for claim_id, _ in rows])
+    ruled_out = was_ruled_out(project_id, [claim for claim, _ in rows])
     found: dict[uuid.UUID, list[uuid.UUID]] = {}
-    for claim_id, fragment_id in rows:
-        if claim_id not in ruled_out:
-            found.setdefault(fragment_id, []).append(claim_id)
+    for claim, fragment_id in rows:
+        if claim not in ruled_out:
+            found.setdefault(fragment_id, []).append(claim)
     return found
 
 
@@ -63,37 +73,68 @@ def reinstate(
     """Let them pass the gate, in order; return those that stand. The caller holds their namespaces or keys."""
     rows = Fragment.objects.within(project_id).filter(id__in=list(losers))
     held = {row.id: row for row in rows.select_for_update(of=("self",), no_key=True).order_by("id")}
+    left = [held[i] for i in losers if i in held and held[i].status in (*STANDING, Status.SUPERSEDED)]
     originals = Archive.objects.within(project_id).originals(held.values())
-    stands = []
-    for fragment_id, claims in losers.items():
-        row = held.get(fragment_id)
-        if row and row.status in (*STANDING, Status.SUPERSEDED):
-            text = originals.get(fragment_id, row.content)
-            if _reinstate(row, claims, text, now=now):
-                stands.append(fragment_id)
+    formers = Claim.objects.by_fragment(project_id, [row.id for row in left])
+    stands: list[uuid.UUID] = []
+    # In order, as many as can be heard together.
+    for in_part, group in groupby(left, key=lambda row: len(formers.get(row.id, ())) > 1):
+        back = [(_newcomer(row, formers.get(row.id, ()), originals), formers.get(row.id, [])) for row in group]
+        if in_part:
+            parts = [(newcomer, losers[newcomer.fragment.id]) for newcomer, _ in back]
+            stands += [newcomer.fragment.id for newcomer, lost in parts if _in_part(newcomer, lost, now=now)]
+        else:
+            stands += _as_wholes(project_id, back, now=now)
     return stands
 
 
-def _reinstate(row: Fragment, lost: Sequence[uuid.UUID], text: str, *, now: datetime.datetime) -> bool:
-    former = list(Claim.objects.within(row.project_id).filter(fragment=row).order_by("position"))
-    drafts = [replace(draft, verdict="", superseded_by=None) for draft in claims_of(row)]
-    if len(former) > 1:
-        drafts_left = [draft for draft, claim in zip(drafts, former, strict=True) if claim.id in lost]
-        return _in_part(Newcomer(row, None, drafts_left, certain_claims(text, row.extra)), now=now)
-    newcomer = Newcomer(row, None, drafts, certain_claims(text, row.extra))
-    if not admissible_unchanged([(newcomer, former)], now=now):
-        execute(YIELDED, [row.project_id, row.id])
-        return False
-    row.updated_at = now
-    at_best = Status.DISPUTED if is_disputed(row) else Status.ACTIVE
-    readmit(newcomer, now=now, returning=True, at_best=at_best)
-    return row.status in STANDING
+def _newcomer(row: Fragment, former: Sequence[Claim], originals: Mapping[uuid.UUID, str]) -> Newcomer:
+    drafts = [replace(ClaimDraft.of(claim), verdict="", superseded_by=None) for claim in former]
+    return Newcomer(row, None, drafts, certain_claims(originals.get(row.id, row.content), row.extra))
 
 
-def _in_part(newcomer: Newcomer, *, now: datetime.datetime) -> bool:
+def _as_wholes(
+    project_id: uuid.UUID, back: Sequence[tuple[Newcomer, Sequence[Claim]]], *, now: datetime.datetime
+) -> list[uuid.UUID]:
+    agreed = return_unchanged(back, now=now)
+    ids = [newcomer.fragment.id for newcomer, _ in back]
+    for which in ids:
+        if which not in agreed:
+            execute(YIELDED, [project_id, which])
+    return [which for which in ids if which in agreed]
+
+
+def _in_part(newcomer: Newcomer, lost: Sequence[uuid.UUID], *, now: datetime.datetime) -> bool:
     """Let some of a memory's claims stand again; what the others are they stay."""
-    (finding,) = preview_reevaluation([newcomer], now=now)
+    claims = [draft for draft in newcomer.claims if claim_id(newcomer.fragment.id, draft.position or 0) in lost]
+    newcomer = replace(newcomer, claims=claims)
+    finding, *_ = preview_reevaluation([newcomer], now=now)
     newcomer.fragment.refresh_from_db(fields=["status", "archived_reason"])
     if finding.fate != Fate.RETURNS or finding.others:
         return False
     return bool(reevaluate([newcomer], {newcomer.fragment.id: finding}, now=now))
+
+
+def digests_of(project_id: uuid.UUID, ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, Digest]:
+    """Digests that quote these, evicted ones too; digests of such digests as well."""
+    known, new = set(ids), list(ids)
+    found: dict[uuid.UUID, Digest] = {}
+    while new:
+        digests = [digest for batch in batches(new) for digest in digests_quoting(project_id, batch)]
+        made = {digest.id: digest for digest in digests if digest.id not in known}
+        found |= made
+        known |= set(made)
+        new = list(made)
+    return found
+
+
+def return_originals(project_id: uuid.UUID, ids: set[uuid.UUID], *, now: datetime.datetime) -> list[uuid.UUID]:
+    """Return what lies in the archive because its words stood in a digest that is gone stands again; those that do."""
+    rows = Fragment.objects.within(project_id).filter(status=Status.ARCHIVED, archived_reason=DIGESTED, id__in=ids)
+    held = list(rows.select_for_update(of=("self",), no_key=True).order_by("id"))
+    originals = Archive.objects.within(project_id).originals(held)
+    for row in held:
+        drafts = certain_claims(originals.get(row.id, row.content), row.extra)
+        row.updated_at = now
+        readmit(Newcomer(row, None, claims_of(row), drafts), now=now, returning=True, at_best=Status.ACTIVE)
+    return [row.id for row in held if row.status in STANDING]

@@ -204,7 +204,7 @@ def _enter(
         if current is None or Claim.objects.within(principal.project_id).filter(fragment=row.id).exists():
             return False
         newcomer = Newcomer(current, claims=[claim_draft(claim, current) for claim in claims])
-        (finding,) = preview_reevaluation([newcomer], now=now)
+        finding, *_ = preview_reevaluation([newcomer], now=now)
         if refusal(finding, current):
             return False
         again = Newcomer(current, claims=newcomer.claims)

@@ -70,7 +70,7 @@ def _claim(candidate: ProposalCandidate) -> Reduction:
         if row is None or row.compression != Compression.FULL or row.content != source.text:
             return _verdict("changed_meanwhile")
         newcomer = Newcomer(row, claims=[claim_draft(claim, row)])
-        (finding,) = preview_reevaluation([newcomer], now=candidate.now)
+        finding, *_ = preview_reevaluation([newcomer], now=candidate.now)
         return _verdict(refusal(finding, row))
 
 
@@ -126,7 +126,7 @@ def _agrees(candidate: ProposalCandidate, text: str) -> bool:
             created_at=candidate.now,
             updated_at=candidate.now,
         )
-        (finding,) = preview_reevaluation([Newcomer(guise, statements=claims)], now=candidate.now)
+        finding, *_ = preview_reevaluation([Newcomer(guise, statements=claims)], now=candidate.now)
     return finding.fate not in (Fate.LOSES, Fate.BARRED)
 
 

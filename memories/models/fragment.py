@@ -9,6 +9,7 @@ from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import connection, models
 from django.db.models import lookups
+from django.db.models.expressions import RawSQL
 from django.db.models.functions import Length
 from django.utils import timezone
 
@@ -39,6 +40,8 @@ from memories.models.tenant import (
 
 # Why a memory is archived where neither gate nor upkeep did it: a key did, or a person, whose word binds keys.
 BY_HAND, BY_PERSON = "by_hand", "by_person"
+# Why a memory is quarantined that no conflict is about: as if it had never been written.
+CONTAINED = "contained"
 HAPPENED_AT_A_TIME = models.Q(event_at__isnull=False)
 LONGEST_TEXT = 2000  # that the column takes
 CONTENT_LIMIT: int = settings.MAX_CONTENT_LENGTH
@@ -65,7 +68,13 @@ class FragmentQuerySet(TenantQuerySet):
         """In the order of lists and cursors."""
         return self.order_by("-created_at", "-id")
 
+    def saying(self, content: str) -> Self:
+        """Return those of this text, in any guise by which it would be barred."""
+        return self.alias(says=RawSQL(SAYS, [content, content])).filter(says=True)
 
+
+# As fingerprints tell texts: a text of punctuation alone is known by its signs.
+SAYS = "memories_fragment.content = %s OR nova_folded(memories_fragment.content) = NULLIF(nova_folded(%s), '')"
 PROCEDURE = ["trigger", "steps"]  # what may stand beside a text in `extra`, and is said with it
 
 

@@ -114,3 +114,19 @@ def test_a_later_writer_meets_what_stands_again(alice, bob, ruler):
     }
     assert bob.client.post(URL, body, format="json").json()["status"] == "quarantined"
     assert standing(alice, lost)[0] == "active"
+
+
+def test_one_claim_of_a_memory_that_lost_stands_again_and_answers_who_waits(alice, agent_of, project):
+    paper, scan, tool = (
+        agent_of(project, owner=name, ceiling=ceiling)
+        for name, ceiling in (("paper", "document"), ("scan", "document"), ("tool", "tool_output"))
+    )
+    claims = [{"subject": "user", "predicate": name, "value": "$1"} for name in ("budget", "rent")]
+    body = {"namespace": MAIN, "content": "Budget and rent are $1.", "provenance": {"source": "document"}}
+    both = paper.client.post(URL, {**body, "claims": claims}, format="json").json()["id"]
+    won = store_claim(tool, "$2")
+    waits = store_claim(scan, "$1", source="document")
+    assert standing(alice, waits)[0] == "quarantined"
+    assert forget(alice, won) == both
+    assert believed(alice) == ["$1"]
+    assert standing(alice, waits) == ("superseded", both)
