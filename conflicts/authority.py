@@ -1,10 +1,12 @@
 """Authority: how far a writer may be believed. Fixed when written; nothing later raises it (docs/spec.md §4)."""
 
+import uuid
 from collections.abc import Iterable
 
 from memories.access import NotPermitted, Principal
 from memories.errors import NovaError
-from memories.models.enums import SourceClass
+from memories.models import ApiKey, Owner
+from memories.models.enums import OwnerKind, SourceClass
 from memories.models.scoring import MOST_OF_THE_WEAK, SOURCE_WEIGHT
 
 # 6 for the strongest class down to 1 for the weakest.
@@ -15,6 +17,16 @@ USER_RANK = SOURCE_RANK[SourceClass.USER_EXPLICIT]
 def rank_of(principal: Principal) -> int:
     """Return how far whoever acts may be believed."""
     return SOURCE_RANK[SourceClass(principal.ceiling)]
+
+
+def ranks_of(project_id: uuid.UUID, owner_ids: Iterable[uuid.UUID | None]) -> dict[uuid.UUID, int]:
+    """Return how far owners may be believed: as the strongest key that each ever had, a person who logs in most."""
+    owners, known = Owner.objects.within(project_id).filter(id__in={i for i in owner_ids if i}), dict[uuid.UUID, int]()
+    people = owners.filter(kind=OwnerKind.PERSON, user_id__isnull=False).values_list("id", flat=True)
+    keys = ApiKey.objects.within(project_id).filter(owner__in=owners).values_list("owner_id", "grant__ceiling")
+    for owner_id, ceiling in [*keys, *((i, SourceClass.USER_EXPLICIT) for i in people)]:
+        known[owner_id] = max(known.get(owner_id, 0), SOURCE_RANK[SourceClass(ceiling)])
+    return known
 
 
 def refuse_below(principal: Principal, authorities: Iterable[int | None], *, what: str) -> None:

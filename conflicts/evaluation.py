@@ -25,6 +25,7 @@ from memories.language.content_words import content_words
 from memories.models import Claim, Fragment
 from memories.models.claim import claim_id
 from memories.models.enums import OPEN, Status
+from memories.models.fragment import CONTAINED
 from memories.models.namespace import roots_of
 
 
@@ -227,6 +228,7 @@ class Evaluation:
             if key_state := self.key_states.get((row.namespace_id, bytes(row.key_digest))):
                 key_state.bindings.append(binding_of(row))
         rows = Claim.objects.within(self.project_id).filter(status__in=OPEN, fragment__status__in=OPEN, **here)
+        rows = rows.exclude(fragment__archived_reason=CONTAINED)
         rows = rows.select_related("fragment").order_by("fragment", "id")
         for claim in rows.select_for_update(no_key=True, of=("fragment",)) if hold else rows:
             if key_state := self.key_states.get(place_of(claim)):

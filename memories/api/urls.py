@@ -16,6 +16,7 @@ from memories.api.cases import CaseGroupsView, CaseResolveView, CasesView, CaseU
 from memories.api.claims import ClaimsView, TimelineView
 from memories.api.conflicts import ConflictsView, ConflictView, ReinstateView, ResolveView, UndoView
 from memories.api.consolidations import ConsolidationsView, ConsolidationUndoView
+from memories.api.containments import ContainmentsView, ContainmentUndoView, ContainmentView
 from memories.api.contexts import ContextView
 from memories.api.digests import DigestsView
 from memories.api.erasure import ForgetView, LiftView
@@ -82,6 +83,9 @@ urlpatterns = [
     path("cases/<str:case_id>", CaseView.as_view()),
     path("cases/<str:case_id>/resolve", CaseResolveView.as_view()),
     path("cases/<str:case_id>/undo", CaseUndoView.as_view()),
+    path("containments", ContainmentsView.as_view()),
+    path("containments/<uuid:containment_id>", ContainmentView.as_view()),
+    path("containments/<uuid:containment_id>/undo", ContainmentUndoView.as_view()),
     path("conflicts", ConflictsView.as_view()),
     path("conflicts/<uuid:conflict_id>", ConflictView.as_view()),
     path("conflicts/<uuid:conflict_id>/resolve", ResolveView.as_view()),

@@ -26,7 +26,7 @@ from memories.models import (
     Revision,
 )
 from memories.models.enums import INSTRUCTION, MATERIAL, Compression, FragmentType, SourceClass, Status, Verb
-from memories.models.fragment import BY_HAND, BY_PERSON, PROCEDURE, procedure_of, wording_of
+from memories.models.fragment import BY_HAND, BY_PERSON, CONTAINED, PROCEDURE, procedure_of, wording_of
 from memories.providers import active_model, embed
 
 SENTENCE = 3  # words: a value of fewer says nothing by itself
@@ -226,7 +226,12 @@ def may_rewrite(principal: Principal, row: Fragment) -> bool:
 
 
 def refuse_rewriting(principal: Principal, row: Fragment) -> None:
-    """Raise NotPermitted: a text stands under its writer's name, and what a person chose stays as they saw it."""
+    """Raise NotPermitted: a text stands under its writer's name, and what a person chose stays as they saw it.
+
+    Also for what is contained: it would stand again under the name of whom it was taken from.
+    """
+    if row.archived_reason == CONTAINED:
+        raise NotPermitted("this memory is contained: store a new one, or take the containment back")
     if not may_rewrite(principal, row):
         raise NotPermitted("only whoever wrote a memory, or a person, may rewrite it: store a new fragment instead")
     if principal.kind == "key" and protection(row.project_id, row.id):

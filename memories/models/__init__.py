@@ -14,6 +14,7 @@ from memories.models.connections import (
     PendingConnection,
 )
 from memories.models.console import SEARCH_BOUNDS, SavedView, SearchDay
+from memories.models.containment import Containment
 from memories.models.entities import NAME_LIMIT, Entity, Mention, Relation
 from memories.models.exchange import Exchange
 from memories.models.fragment import (
@@ -59,6 +60,7 @@ __all__ = [
     "PendingConnection",
     "Relation",
     "CONTENT_LIMIT",
+    "Containment",
     "KEY_LIMIT",
     "SEARCH_BOUNDS",
     "SavedView",

@@ -70,6 +70,15 @@ STANDING = (Status.ACTIVE, Status.DISPUTED)
 OPEN = (*STANDING, Status.QUARANTINED)
 
 
+class ContainmentKind(TextChoices):
+    """By what the memories of a containment are told."""
+
+    KEY = "key"
+    OWNER = "owner"
+    SOURCE = "source"
+    CONTENT = "content"
+
+
 class Tier(TextChoices):
     """How close at hand a fragment is kept."""
 

@@ -11,7 +11,7 @@ from novamem import celery, env
 MEMORIES = (
     "fragment claim embedding keywords keywordstatistics documentfrequency link mention entity relation cluster",
     "clustermember clusterlabel connected episode episodemember access origin revision pendingconnection",
-    "pendingembedding pendingreading heardpair tombstone erasure recallcheck recallrun",
+    "pendingembedding pendingreading heardpair tombstone erasure recallcheck recallrun containment",
 )
 BELIEF = ("pendingconflict predicate repetition reservation ruling vote",)
 PEOPLE = ("apikey grant membership namespace owner project savedview embeddingmodel heartbeat webhook",)

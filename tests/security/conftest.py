@@ -15,7 +15,7 @@ from conflicts.registry import register_predicate
 from conflicts.resolution import Settlement, resolve
 from conflicts.resolution.case_decisions import CaseDecision, settle_case
 from conflicts.resolution.cases import CaseKey, case_of
-from memories import access, jobs, recall_checks, upkeep, webhooks
+from memories import access, containment, jobs, recall_checks, upkeep, webhooks
 from memories.access import keys
 from memories.erasure import forget
 from memories.ingest.updates import archive
@@ -111,6 +111,8 @@ def _made(principal, *, now):
         "settled": settled,
         **_cases(store, principal, now=now),
         "replaced": _replaced(store),
+        "key": _key("stolen").id,
+        "containment": _containment(whole, now=now),
         "predicate": register_predicate(whole, namespace="acme:main", name="shoe_size", now=now).id,
         "model": EmbeddingModel.objects.create(name="second", provider="fake", dim=384).id,
         "operation": start(principal, **wish, dry_run=False, now=now).id,
@@ -160,6 +162,19 @@ def _proposal(principal, namespace, ids, **more):
     with access.enter(principal, why="test"):
         mine = {"project_id": principal.project_id, "namespace": namespace, "task_id": "evolve"}
         return Proposal.objects.create(**mine, kind="supersession", outcome="allowed", about=ids, **more).id
+
+
+def _key(owner):
+    return keys.issue(
+        keys.ensure_project("acme"), keys.KeyRequest(["acme:*"], ["write"], "tool_output"), owner=owner
+    ).row
+
+
+def _containment(principal, *, now):
+    """The id of a containment of a key."""
+    with access.enter(principal, why="test"):
+        ground = containment.by_key(principal, str(_key("gone").id))
+        return containment.contain(principal, ground, now=now).id
 
 
 def _replaced(store):

@@ -75,7 +75,9 @@ def test_another_project_and_another_namespace_look_missing(
     before = picture()
     answers = [call(charlie.client, path, method, body, ground), call(narrow.client, path, method, body, ground)]
     answers.append(call(charlie.client, path, method, body, missing))
-    if "{" in path or any(named in str(body) for named in ("{namespace}", "{fragment}", "{backup}", "{forgotten}")):
+    if "{" in path or any(
+        named in str(body) for named in ("{namespace}", "{fragment}", "{backup}", "{forgotten}", "{key}")
+    ):
         told = [{k: v for k, v in answer.json().items() if k not in ("request_id", "detail")} for answer in answers]
         assert [answer.status_code for answer in answers] == [404, 404, 404]
         assert told[0] == told[1] == told[2]
@@ -149,7 +151,8 @@ def paths(patterns, prefix=""):
 
 
 def test_every_path_stands_in_the_table():
-    ids = "{(fragment|operation|predicate|backup|conflict|proposal|model|tombstone|episode|cluster|check|webhook)}"
+    rows = "fragment|operation|predicate|backup|conflict|proposal|model|tombstone|episode|cluster|check"
+    ids = f"{{({rows}|containment|webhook)}}"
     alias = {
         "{namespace}": "<str:name>",
         "{side}": "<str:name>",

@@ -1,0 +1,283 @@
+"""Containment: everything that a ground brought in is set aside, and belief is as if it had not been written."""
+
+import datetime
+import uuid
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Q
+
+from conflicts import containment as belief
+from conflicts.authority import refuse_below
+from conflicts.public import ClaimDraft, Newcomer
+from conflicts.reevaluation import preview_reevaluation, reevaluate
+from conflicts.resolution import CannotUndo
+from conflicts.rulings import with_protection
+from memories import access
+from memories.access import NotFound, Principal
+from memories.containment.grounds import ContainmentGround, derived, written
+from memories.erasure import CountDiffers, digests_of, reinstate, return_originals
+from memories.errors import NovaError
+from memories.extraction import restated_claims
+from memories.models import ApiKey, Claim, Containment, Fragment, Receipt
+from memories.models.enums import STANDING, ContainmentKind, Status
+from memories.models.fragment import CONTAINED
+from memories.models.operation import Carried
+
+MOST = 5_000  # memories that are set aside in one transaction
+MOST_NAMED = 100
+REACHED = ("written", "derived", "upheld", "repeated", "restored", "released")
+
+
+class ExtentTooLarge(NovaError):
+    """More memories than one transaction sets aside."""
+
+    code = "too_many"
+    title = "Nothing was set aside"
+
+
+class ExtentDiffers(CountDiffers):
+    """Other memories than the caller expects would be set aside: by their number."""
+
+    title = "Nothing was set aside"
+    outcome = "nothing was set aside"
+
+
+@dataclass(slots=True)
+class Extent:
+    """What a containment reaches: memories of its ground, what was made of them, and what others vouch for.
+
+    Afterwards what stands again for them, what waited because of them and stands, and which votes count no more.
+    """
+
+    written: list[uuid.UUID]
+    derived: list[uuid.UUID]
+    upheld: list[uuid.UUID]
+    repeated: list[uuid.UUID]
+    restored: list[uuid.UUID] = field(default_factory=list)
+    released: list[uuid.UUID] = field(default_factory=list)
+    votes: list[uuid.UUID] = field(default_factory=list)
+    decisions: list[uuid.UUID] = field(default_factory=list)
+    keys: list[uuid.UUID] = field(default_factory=list)
+    answers: Carried = field(default_factory=Carried)
+
+    @property
+    def contained(self) -> list[uuid.UUID]:
+        """What is set aside."""
+        return sorted({*self.written, *self.derived})
+
+    def report(self) -> dict[str, Any]:
+        """In JSON's terms; of each kind how many, and the first."""
+        kinds = {
+            name: getattr(self, name) for name in ("written", "derived", "upheld", "repeated", "restored", "released")
+        }
+        named = {name: {"count": len(ids), "ids": [str(i) for i in ids[:MOST_NAMED]]} for name, ids in kinds.items()}
+        last = self.answers.last_at
+        carried = {"answers": self.answers.answers, "agents": self.answers.agents, "last_at": last and last.isoformat()}
+        rest = {"decisions": [str(i) for i in self.decisions[:MOST_NAMED]], "keys": [str(i) for i in self.keys]}
+        return {**named, "votes": len(self.votes), **rest, "answers": carried}
+
+
+def contain(
+    principal: Principal,
+    ground: ContainmentGround,
+    *,
+    now: datetime.datetime,
+    note: str = "",
+    expected: int | None = None,
+) -> Containment:
+    """Set aside what a ground brought in and what was made of it, and let everybody else be heard as without it.
+
+    Keys are revoked, votes count no more. What somebody else vouches for stays. Raise NotPermitted for who is no admin,
+    or below what would be set aside, NotFound for whom only a part of the project is there; ExtentTooLarge,
+    ExtentDiffers; nothing changes then.
+    """
+    with _entered(principal, why="contain") as everybody:
+        extent, journal = _apply(everybody, ground, expected=expected, now=now)
+        row: Containment = Containment.objects.create(
+            project_id=principal.project_id,
+            kind=ground.kind,
+            target_id=ground.target_id,
+            since=ground.since,
+            note=note,
+            written=len(extent.contained),
+            report=extent.report(),
+            journal=journal,
+            applied_by=principal.owner_id,
+            applied_at=now,
+        )
+        return row
+
+
+def preview(principal: Principal, ground: ContainmentGround, *, now: datetime.datetime) -> dict[str, Any]:
+    """Return the report that `contain` would give; nothing changes. Raise as `contain`."""
+    with _entered(principal, why="contain") as everybody, transaction.atomic():
+        extent, _ = _apply(everybody, ground, expected=None, now=now)
+        transaction.set_rollback(True)
+    return extent.report()
+
+
+def undo(principal: Principal, containment_id: uuid.UUID, *, now: datetime.datetime) -> Containment:
+    """Let everything be as before a containment; keys that it revoked work again, what was forgotten since stays so.
+
+    Raise NotFound, NotPermitted as `contain`, and CannotUndo with what stands in the way.
+    """
+    with _entered(principal, why="undo containment"):
+        rows = Containment.objects.within(principal.project_id)
+        found = rows.filter(id=containment_id).first()
+        if found is None:
+            raise NotFound("containment")
+        belief.hold(_places(principal.project_id, map(uuid.UUID, found.journal["after"])))
+        row: Containment = rows.select_for_update().get(id=containment_id)
+        if row.undone_at:
+            raise CannotUndo("it was taken back before")
+        _refuse_other_grounds(row)
+        belief.take_back(row.project_id, row.journal, applied_at=row.applied_at, now=now)
+        keys = ApiKey.objects.within(row.project_id).filter(id__in=row.report["keys"], revoked_at=row.applied_at)
+        keys.update(revoked_at=None)
+        row.undone_by, row.undone_at = principal.owner_id, now
+        row.save(update_fields=["undone_by", "undone_at"])
+        return row
+
+
+def containments(principal: Principal) -> Any:
+    """Return the containments of the project; none for whom only a part of it is there. Raise NotPermitted."""
+    principal.require("admin")
+    rows = Containment.objects.within(principal.project_id)
+    return rows if _covers_all(principal) else rows.none()
+
+
+def _covers_all(principal: Principal) -> bool:
+    return principal.covers_all and principal.user is None
+
+
+@contextmanager
+def _entered(principal: Principal, *, why: str) -> Iterator[Principal]:
+    """With the users of every namespace. Raise NotPermitted, NotFound."""
+    principal.require("admin")
+    if not _covers_all(principal):
+        raise NotFound("containment")
+    everybody = principal.of_everybody()
+    with access.enter(everybody, why=why):
+        yield everybody
+
+
+def _apply(
+    principal: Principal, ground: ContainmentGround, *, expected: int | None, now: datetime.datetime
+) -> tuple[Extent, dict[str, Any]]:
+    """Set it aside, in the open transaction. Return what it reached, and the journal."""
+    project_id = principal.project_id
+    keys = [key.id for key in ground.keys if key.revoked_at is None]
+    ApiKey.objects.within(project_id).filter(id__in=keys).update(revoked_at=now)
+    extent, originals = _held_extent(project_id, ground)
+    extent.keys = keys
+    _refuse(principal, extent, expected=expected)
+    extent.answers = Receipt.objects.carrying([extent.contained]).get(0, Carried())
+    waiting = belief.waiting_against(project_id, extent.contained)
+    losers = belief.losers_of(project_id, extent.contained)
+    recording = belief.Recording(project_id, {*extent.contained, *originals, *waiting, *losers})
+    key_id = ground.target_id if ground.kind == ContainmentKind.KEY else None
+    for owner_id in ground.owners:
+        extent.decisions = belief.decided(project_id, owner_id, key_id=key_id, since=ground.since)
+        extent.votes = belief.discount_votes(project_id, owner_id, key_id=key_id, since=ground.since, now=now)
+    belief.set_aside(project_id, extent.contained, now=now)
+    belief.reopen_periods(project_id, extent.contained)
+    belief.release(project_id, extent.contained, losers)
+    returned = return_originals(project_id, originals, now=now)
+    extent.restored = [*returned, *reinstate(project_id, losers, now=now)]
+    extent.released = _released(project_id, waiting, losers, now=now)
+    return extent, {**recording.journal(), "votes": [str(i) for i in extent.votes]}
+
+
+def _held_extent(project_id: uuid.UUID, ground: ContainmentGround) -> tuple[Extent, set[uuid.UUID]]:
+    """Return what a ground reaches, in namespaces that are held, and the originals of digests that go with it."""
+    held: set[uuid.UUID] = set()
+    while True:
+        extent, originals = _extent(project_id, ground)
+        places = _places(project_id, [*extent.contained, *originals])
+        if places <= held:
+            return extent, originals
+        held |= places
+        belief.hold(held)
+
+
+def _extent(project_id: uuid.UUID, ground: ContainmentGround) -> tuple[Extent, set[uuid.UUID]]:
+    own = written(project_id, ground)
+    # A text is contained whoever vouches for it.
+    by_text = ground.kind == ContainmentKind.CONTENT
+    whose = belief.vouched(project_id, own, owners=ground.owners)
+    kept = set() if by_text else whose.upheld
+    own -= kept
+    made = derived(project_id, own) if own else set()
+    chosen = belief.vouched(project_id, made, owners=ground.owners).upheld
+    digests = digests_of(project_id, [*own, *(made - chosen)])
+    standing = {i for i, digest in digests.items() if digest.stands}
+    made = (made - chosen) | standing - own
+    originals = {i for i in standing for i in digests[i].parents} - own - made
+    upheld, repeated = kept | chosen - standing, whose.repeated if not by_text else set()
+    return Extent(sorted(own), sorted(made), sorted(upheld), sorted(repeated)), originals
+
+
+def _places(project_id: uuid.UUID, ids: Iterable[uuid.UUID]) -> set[uuid.UUID]:
+    rows = Fragment.objects.within(project_id).filter(id__in=list(ids))
+    return set(rows.values_list("namespace_id", flat=True).distinct())
+
+
+def _refuse(principal: Principal, extent: Extent, *, expected: int | None) -> None:
+    """Raise as `contain`."""
+    count = len(extent.contained)
+    if expected is not None and count != expected:
+        raise ExtentDiffers(count=count, expected=expected)
+    if count > MOST:
+        raise ExtentTooLarge(f"these are {count} memories: contain the last {MOST:,} first, with a later `since`")
+    rows = Fragment.objects.within(principal.project_id).filter(id__in=extent.contained)
+    ranks = with_protection(rows).values_list("rank", flat=True)
+    refuse_below(principal, ranks, what="some of what this would set aside")
+
+
+def _released(
+    project_id: uuid.UUID, waiting: Collection[uuid.UUID], losers: Mapping[uuid.UUID, Any], *, now: datetime.datetime
+) -> list[uuid.UUID]:
+    """Hear anew what waited because of what is set aside, with the claims that had lost to it. Return what stands."""
+    places = defaultdict(list)
+    rows = Fragment.objects.within(project_id).filter(id__in={*waiting, *losers})
+    # What stands again may have answered or replaced them.
+    waits = Q(status=Status.QUARANTINED) | Q(status__in=STANDING, claims__status=Status.QUARANTINED)
+    for fragment_id, place in rows.filter(waits).distinct().values_list("id", "namespace_id"):
+        places[place].append(fragment_id)
+    for ids in places.values():
+        lost = {claim_id for which in ids for claim_id in losers.get(which, ())}
+        foreseen = preview_reevaluation(_newcomers(project_id, ids, lost), afresh=True, now=now)
+        expected = {one.fragment_id: one for one in foreseen}
+        reevaluate(_newcomers(project_id, ids, lost), expected, afresh=True, now=now)
+    heard_ids = [which for ids in places.values() for which in ids]
+    return sorted(rows.filter(id__in=heard_ids, status__in=STANDING).values_list("id", flat=True))
+
+
+def _newcomers(project_id: uuid.UUID, ids: Sequence[uuid.UUID], lost: set[uuid.UUID]) -> list[Newcomer]:
+    """Return of a memory that waits all that did not leave by itself, of one that stands what waits."""
+    claims = Claim.objects.by_fragment(project_id, ids)
+
+    def drafts(row: Fragment) -> list[ClaimDraft]:
+        heard = [claim for claim in claims.get(row.id, ()) if claim.status == Status.QUARANTINED or claim.id in lost]
+        return [replace(ClaimDraft.of(claim), verdict="", superseded_by=None) for claim in heard]
+
+    rows = Fragment.objects.within(project_id).filter(id__in=ids).order_by("created_at", "id")
+    return [Newcomer(row, claims=drafts(row), statements=restated_claims(row).statements) for row in rows]
+
+
+def _refuse_other_grounds(row: Containment) -> None:
+    """Raise CannotUndo where a later containment in force would set aside the same."""
+    later = Containment.objects.within(row.project_id).filter(undone_at=None, applied_at__gt=row.applied_at)
+    owners, keys = (
+        later.filter(kind=kind).values("target_id") for kind in (ContainmentKind.OWNER, ContainmentKind.KEY)
+    )
+    grants = ApiKey.objects.within(row.project_id).filter(id__in=keys).values("grant")
+    rows = Fragment.objects.within(row.project_id).filter(id__in=row.journal["after"], archived_reason=CONTAINED)
+    same = rows.filter(Q(owner_id__in=owners) | Q(grant_id__in=grants))
+    if found := list(same.values_list("id", flat=True)):
+        raise CannotUndo("a later containment reaches these, too", found, then="take that back first")
