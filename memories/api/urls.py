@@ -45,6 +45,7 @@ from memories.api.recall_checks import RecallChecksView, RecallCheckView, Recall
 from memories.api.rulings import RulingsView
 from memories.api.search import SearchBatchView, SearchView
 from memories.api.tasks import RecentTasksView, TasksView
+from memories.api.timeline import DifferenceView, ProjectTimelineView
 from memories.api.users import UserExportView, UsersView, UserView
 from memories.api.votes import (
     ArchiveByKeyView,
@@ -83,6 +84,8 @@ urlpatterns = [
     path("cases/<str:case_id>", CaseView.as_view()),
     path("cases/<str:case_id>/resolve", CaseResolveView.as_view()),
     path("cases/<str:case_id>/undo", CaseUndoView.as_view()),
+    path("timeline", ProjectTimelineView.as_view()),
+    path("timeline/difference", DifferenceView.as_view()),
     path("containments", ContainmentsView.as_view()),
     path("containments/<uuid:containment_id>", ContainmentView.as_view()),
     path("containments/<uuid:containment_id>/undo", ContainmentUndoView.as_view()),

@@ -39,6 +39,8 @@ TABLE = [
     ("cases/{case}", "get", {}, "read"),
     ("cases/{case}/resolve", "post", {"revision": "#{case_revision}", "choose": ["{case_value}"]}, "review"),
     ("cases/{settled_case}/undo", "post", {}, "review"),
+    ("timeline", "get", {}, "read"),
+    ("timeline/difference?namespace={namespace}&since=2026-01-01T00:00:00Z", "get", {}, "read"),
     ("containments", "get", {}, "admin"),
     ("containments", "post", {"key_id": "{key}"}, "admin"),
     ("containments/{containment}", "get", {}, "admin"),

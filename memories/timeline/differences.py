@@ -1,0 +1,134 @@
+"""Differences: what was believed, and which memories stood, at one point of record time and at another."""
+
+import datetime
+import uuid
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Q
+
+from conflicts.history import BeliefQuery, Believed, believed_claims, claims
+from memories import access
+from memories.access import Principal
+from memories.errors import NovaError
+from memories.models import Claim
+from memories.models.history import events_of
+from memories.models.sql import fetch
+
+MOST_CLAIMS = 2_000  # that changed between two points
+
+# Which status memories had, and have; null where there were none yet, or are none any more.
+MOVED = """
+    SELECT b.status, a.status, count(*) FROM (
+        SELECT DISTINCT ON (e.pgh_obj_id) e.pgh_obj_id, e.pgh_id,
+            CASE WHEN e.pgh_label <> 'delete' THEN e.status END AS status
+        FROM memories_fragmentevent e
+        WHERE e.project_id = %(project)s AND e.namespace_id = ANY (%(namespaces)s)
+            AND e.pgh_created_at > %(since)s AND e.pgh_created_at <= %(until)s
+        ORDER BY e.pgh_obj_id, e.pgh_id DESC
+    ) AS a
+    LEFT JOIN LATERAL (
+        SELECT CASE WHEN p.pgh_label <> 'delete' THEN p.status END AS status FROM memories_fragmentevent p
+        WHERE p.project_id = %(project)s AND p.pgh_obj_id = a.pgh_obj_id AND p.pgh_id < a.pgh_id
+            AND p.pgh_created_at <= %(since)s
+        ORDER BY p.pgh_id DESC LIMIT 1
+    ) AS b ON true
+    WHERE a.status IS DISTINCT FROM b.status GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2"""
+
+
+class TooMuchChanged(NovaError):
+    """More claims changed between two points than one answer tells."""
+
+    code = "too_much_changed"
+    title = "These points lie too far apart"
+
+
+@dataclass(frozen=True, slots=True)
+class KeyDifference:
+    """What was believed of a key at the one point, and at the other."""
+
+    namespace: str
+    user: str | None
+    subject: str
+    predicate: str
+    before: Sequence[Believed]
+    after: Sequence[Believed]
+
+
+@dataclass(frozen=True, slots=True)
+class StatusChange:
+    """How many memories went from a status to another; None where there was no memory, or is none any more."""
+
+    before: str | None
+    after: str | None
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineDifference:
+    """What two points differ in: keys of which something else is believed, and memories of another status."""
+
+    keys: Sequence[KeyDifference]
+    memories: Sequence[StatusChange]
+
+
+def difference(
+    principal: Principal,
+    *,
+    since: datetime.datetime,
+    until: datetime.datetime,
+    namespace: str | None = None,
+    now: datetime.datetime,
+) -> TimelineDifference:
+    """Return what changed between two points of record time, of claims that hold at the later one.
+
+    Raise NotFound for a namespace that is not covered, HistoryLetGo, and TooMuchChanged.
+    """
+    with access.enter(principal, why="difference"):
+        scopes = [scope.id for scope in access.requested_scopes(principal, namespace)]
+        changed = _changed(principal, scopes, since, until)
+        sides = [
+            _believed(principal, BeliefQuery(namespace=namespace, known_at=at, as_of=until), changed, now=now)
+            for at in (since, until)
+        ]
+        values = {"project": principal.project_id, "namespaces": scopes, "since": since, "until": until}
+        moved = [StatusChange(*row) for row in fetch(MOVED, values)]
+    before, after = map(_by_key, sides)
+    keys = [
+        KeyDifference(*key, before[key], after[key])
+        for key in sorted(before.keys() | after.keys(), key=lambda key: [part or "" for part in key])
+        if _says(before[key]) != _says(after[key])
+    ]
+    return TimelineDifference(keys, moved)
+
+
+def _changed(
+    principal: Principal, scopes: Sequence[uuid.UUID], since: datetime.datetime, until: datetime.datetime
+) -> set[uuid.UUID]:
+    """Return the memories of which a claim changed."""
+    events: Any = events_of(Claim).objects.filter(project=principal.project_id, namespace__in=scopes)
+    found = events.filter(pgh_created_at__gt=since, pgh_created_at__lte=until).values_list("fragment", flat=True)
+    changed = set(found.distinct()[: MOST_CLAIMS + 1])
+    if len(changed) > MOST_CLAIMS:
+        raise TooMuchChanged(f"the claims of more than {MOST_CLAIMS:,} memories changed: take points closer together")
+    return changed
+
+
+def _believed(
+    principal: Principal, question: BeliefQuery, changed: set[uuid.UUID], *, now: datetime.datetime
+) -> list[Believed]:
+    rows = claims(principal, question, now=now).filter(Q(id__in=changed))
+    return believed_claims(principal, list(rows))
+
+
+def _by_key(found: Iterable[Believed]) -> dict[tuple[str, str | None, str, str], list[Believed]]:
+    keys = defaultdict(list)
+    for one in found:
+        keys[one.namespace, one.user, one.subject, one.predicate].append(one)
+    return keys
+
+
+def _says(found: Iterable[Believed]) -> set[tuple[Any, ...]]:
+    return {(one.value, one.valid_from, one.valid_until, one.session_id) for one in found}
