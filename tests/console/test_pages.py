@@ -29,6 +29,8 @@ PAGES = {
     "/namespaces/acme:main/merge/": 25,
     "/recall/": 26,
     "/health/": 40,
+    "/timeline/": 21,
+    "/timeline/changes/?since=2026-01-01T00:00:00Z": 30,
     "/tombstones/": 16,
     "/operations/": 15,
     "/operations/?run=compact": 22,

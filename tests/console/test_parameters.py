@@ -43,6 +43,8 @@ ASKED = {
     "memory": "q namespace user tab cursor",
     "review": "settled cursor",
     "conflict": "settled",
+    "timeline": "kind cursor",
+    "timeline-changes": "since",
     "cases": "namespace subject predicate source owner pattern sort page",
     "case": "",
     "proposals": "namespace kind",

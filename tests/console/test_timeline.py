@@ -1,0 +1,36 @@
+"""/timeline/: what was decided and done on one line, and what changed since."""
+
+import pytest
+
+from tests.console.conftest import decide, post, words
+
+
+def test_the_line_says_what_was_decided_by_whom_and_where_it_leads(rita, challenge):
+    conflict = challenge()
+    decide(rita, conflict, "reject")
+    page = rita.get("/timeline/")
+    assert "The challenger was rejected" in words(page)
+    assert "acme:main" in words(page)
+    assert f"/review/{conflict.id}/" in page.content.decode()
+    post(rita, f"/review/{conflict.id}/undo/", settled="1")
+    assert "A decision was taken back" in words(rita.get("/timeline/"))
+
+
+def test_by_kind(adam, challenge):
+    decide(adam, challenge(), "reject")
+    assert "Nothing was decided or done yet of this kind" in words(adam.get("/timeline/?kind=backup"))
+    assert "The challenger was rejected" in words(adam.get("/timeline/?kind=decision"))
+    assert adam.get("/timeline/?kind=nonsense").status_code == 404
+    assert adam.get("/timeline/?cursor=nonsense").status_code == 404
+
+
+@pytest.mark.usefixtures("held")
+def test_what_changed_since(vera):
+    page = vera.get("/timeline/changes/", {"since": "2026-01-01T00:00:00+00:00"})
+    text = words(page)
+    assert "What changed since 1 January 2026" in text
+    assert "budget" in text
+    assert "not there → active" in text
+    assert vera.get("/timeline/changes/?since=yesterday").status_code == 404
+    later = vera.get("/timeline/changes/", {"since": "2030-01-01T00:00:00+00:00"})
+    assert "Nothing is believed otherwise." in words(later)
