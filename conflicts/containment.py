@@ -29,7 +29,7 @@ from conflicts.snapshots import (
     successor_of,
 )
 from memories.models import Claim, Fragment, Link
-from memories.models.enums import LinkKind
+from memories.models.enums import LinkKind, Status
 from memories.models.history import events_of
 from memories.models.sql import execute, fetch
 
@@ -49,7 +49,7 @@ YIELDED = """
     LEFT JOIN memories_claim c ON c.project_id = l.project_id AND c.fragment_id = l.id AND c.status = 'superseded'
         AND coalesce(c.superseded_by_id, l.superseded_by_id) = ANY (%(ids)s)
     WHERE l.project_id = %(project)s AND l.archived_reason <> 'contained' AND (
-        l.status = 'superseded' AND l.superseded_by_id = ANY (%(ids)s)
+        (l.status = 'superseded' OR l.archived_reason = 'superseded') AND l.superseded_by_id = ANY (%(ids)s)
         OR l.id IN (SELECT s.fragment_id FROM memories_claim s
             WHERE s.project_id = %(project)s AND s.status = 'superseded' AND s.superseded_by_id = ANY (%(ids)s)))
     ORDER BY l.authority DESC, l.created_at DESC, l.id, c.position"""
@@ -196,8 +196,9 @@ def losers_of(project_id: uuid.UUID, fragment_ids: Sequence[uuid.UUID]) -> dict[
 
 
 def release(project_id: uuid.UUID, fragment_ids: Sequence[uuid.UUID], losers: Iterable[uuid.UUID]) -> None:
-    """Let nothing have taken the place of the losers."""
+    """Let nothing have taken the place of the losers, those among them that were put away since."""
     released = Fragment.objects.within(project_id).filter(id__in=list(losers), superseded_by__in=list(fragment_ids))
+    released.filter(archived_reason=Status.SUPERSEDED).update(status=Status.SUPERSEDED, archived_reason="")
     released.update(superseded_by=None)
     links = Link.objects.within(project_id).filter(fragment__in=list(fragment_ids), kind=LinkKind.SUPERSEDES)
     links.filter(other__in=list(losers)).delete()

@@ -10,7 +10,7 @@ from django.core.exceptions import ValidationError
 from memories import access
 from memories.access import Principal
 from memories.errors import NovaError
-from memories.models import ApiKey, Grant, KeyText, Owner, Project
+from memories.models import ApiKey, Containment, Grant, KeyText, Owner, Project
 from memories.models.enums import OwnerKind, SourceClass, Users, Verb
 from memories.models.key import PATH_LIMIT, PATTERN_LIMIT, every_user
 from memories.models.namespace import FORM
@@ -146,10 +146,15 @@ def find(project: Project, key_id: str) -> ApiKey:
 
 
 def revoke(project: Project, key_id: str, *, now: datetime.datetime, by: Principal | None = None) -> ApiKey:
-    """End a key at once; a revoked one keeps its first end. Raise BadGrant."""
+    """End a key at once; a revoked one keeps its first end, but for one of a containment's, which may be taken back.
+
+    Raise BadGrant.
+    """
     with access.enter(by or access.system_principal(project), why="revoke key"):
         row = find(project, key_id)
-        row.revoked_at = row.revoked_at or now
+        contained = Containment.objects.in_force(project.id).filter(report__keys__contains=[str(row.id)])
+        if row.revoked_at is None or contained.exists():
+            row.revoked_at = now
         row.save(update_fields=["revoked_at"])
     return row
 

@@ -12,24 +12,25 @@ from django.db import transaction
 from django.db.models import Q
 
 from conflicts import containment as belief
-from conflicts.authority import refuse_below
+from conflicts.authority import ranks_of, refuse_below
 from conflicts.public import ClaimDraft, Newcomer
 from conflicts.reevaluation import preview_reevaluation, reevaluate
 from conflicts.resolution import CannotUndo
 from conflicts.rulings import with_protection
 from memories import access
-from memories.access import NotFound, Principal
+from memories.access import NotFound, NotPermitted, Principal
 from memories.containment.grounds import ContainmentGround, derived, written
 from memories.erasure import CountDiffers, digests_of, reinstate, return_originals
 from memories.errors import NovaError
 from memories.extraction import restated_claims
-from memories.models import ApiKey, Claim, Containment, Fragment, Receipt
+from memories.models import ApiKey, Claim, Containment, Exchange, Fragment, Receipt
 from memories.models.enums import STANDING, ContainmentKind, Status
 from memories.models.fragment import CONTAINED
 from memories.models.operation import Carried
 
 MOST = 5_000  # memories that are set aside in one transaction
 MOST_NAMED = 100
+NEVER = datetime.datetime(9999, 1, 1, tzinfo=datetime.UTC)
 REACHED = ("written", "derived", "upheld", "repeated", "restored", "released")
 
 
@@ -138,7 +139,10 @@ def undo(principal: Principal, containment_id: uuid.UUID, *, now: datetime.datet
         _refuse_other_grounds(row)
         belief.take_back(row.project_id, row.journal, applied_at=row.applied_at, now=now)
         keys = ApiKey.objects.within(row.project_id).filter(id__in=row.report["keys"], revoked_at=row.applied_at)
-        keys.update(revoked_at=None)
+        owners, contained = _targets(Containment.objects.in_force(row.project_id).exclude(id=row.id))
+        keys.exclude(Q(owner__in=owners) | Q(id__in=contained)).update(revoked_at=None)
+        waiting = Exchange.objects.within(row.project_id).filter(not_before=NEVER)
+        waiting.filter(key__in=ApiKey.objects.within(row.project_id).filter(revoked_at=None)).update(not_before=now)
         row.undone_by, row.undone_at = principal.owner_id, now
         row.save(update_fields=["undone_by", "undone_at"])
         return row
@@ -171,10 +175,15 @@ def _apply(
 ) -> tuple[Extent, dict[str, Any]]:
     """Set it aside, in the open transaction. Return what it reached, and the journal."""
     project_id = principal.project_id
-    keys = [key.id for key in ground.keys if key.revoked_at is None]
-    ApiKey.objects.within(project_id).filter(id__in=keys).update(revoked_at=now)
+    _refuse_stronger(principal, ground)
+    keys = ApiKey.objects.within(project_id).filter(id__in=[key.id for key in ground.keys], revoked_at=None)
+    revoked = list(keys.select_for_update(of=("self",)).order_by("id").values_list("id", flat=True))
+    keys.filter(id__in=revoked).update(revoked_at=now)
+    # What was said in chats and is no memory yet waits until that is taken back.
+    said = Exchange.objects.within(project_id).filter(key__in=[key.id for key in ground.keys])
+    (said.filter(said_at__gte=ground.since) if ground.since else said).update(not_before=NEVER)
     extent, originals = _held_extent(project_id, ground)
-    extent.keys = keys
+    extent.keys = revoked
     _refuse(principal, extent, expected=expected)
     extent.answers = Receipt.objects.carrying([extent.contained]).get(0, Carried())
     waiting = belief.waiting_against(project_id, extent.contained)
@@ -190,7 +199,8 @@ def _apply(
     returned = return_originals(project_id, originals, now=now)
     extent.restored = [*returned, *reinstate(project_id, losers, now=now)]
     extent.released = _released(project_id, waiting, losers, now=now)
-    return extent, {**recording.journal(), "votes": [str(i) for i in extent.votes]}
+    more = {"votes": [str(i) for i in extent.votes], "upheld": [str(i) for i in extent.upheld]}
+    return extent, {**recording.journal(), **more}
 
 
 def _held_extent(project_id: uuid.UUID, ground: ContainmentGround) -> tuple[Extent, set[uuid.UUID]]:
@@ -206,14 +216,22 @@ def _held_extent(project_id: uuid.UUID, ground: ContainmentGround) -> tuple[Exte
 
 
 def _extent(project_id: uuid.UUID, ground: ContainmentGround) -> tuple[Extent, set[uuid.UUID]]:
+    in_force = Containment.objects.in_force(project_id)
+    contained, keys = _targets(in_force)
+    of_keys = ApiKey.objects.within(project_id).filter(id__in=keys).values_list("owner_id", flat=True)
+    owners = [*ground.owners, *contained.values_list("target_id", flat=True), *of_keys]
     own = written(project_id, ground)
+    if ground.owners:  # what they upheld when somebody else was contained may have nobody left
+        former = {i for journal in in_force.values_list("journal", flat=True) for i in journal["upheld"]}
+        rows = Fragment.objects.within(project_id).filter(id__in=former).exclude(archived_reason=CONTAINED)
+        own |= set(rows.values_list("id", flat=True))
     # A text is contained whoever vouches for it.
     by_text = ground.kind == ContainmentKind.CONTENT
-    whose = belief.vouched(project_id, own, owners=ground.owners)
+    whose = belief.vouched(project_id, own, owners=owners)
     kept = set() if by_text else whose.upheld
     own -= kept
     made = derived(project_id, own) if own else set()
-    chosen = belief.vouched(project_id, made, owners=ground.owners).upheld
+    chosen = belief.vouched(project_id, made, owners=owners).upheld
     digests = digests_of(project_id, [*own, *(made - chosen)])
     standing = {i for i, digest in digests.items() if digest.stands}
     made = (made - chosen) | standing - own
@@ -225,6 +243,14 @@ def _extent(project_id: uuid.UUID, ground: ContainmentGround) -> tuple[Extent, s
 def _places(project_id: uuid.UUID, ids: Iterable[uuid.UUID]) -> set[uuid.UUID]:
     rows = Fragment.objects.within(project_id).filter(id__in=list(ids))
     return set(rows.values_list("namespace_id", flat=True).distinct())
+
+
+def _refuse_stronger(principal: Principal, ground: ContainmentGround) -> None:
+    """Raise NotPermitted for a key that would revoke or outvote a stronger one, or its own owner's."""
+    if principal.owner_id in ground.owners:
+        raise NotPermitted("nobody contains themselves: another administrator does")
+    ranks = ranks_of(principal.project_id, ground.owners)
+    refuse_below(principal, ranks.values(), what="what this owner says")
 
 
 def _refuse(principal: Principal, extent: Extent, *, expected: int | None) -> None:
@@ -272,12 +298,15 @@ def _newcomers(project_id: uuid.UUID, ids: Sequence[uuid.UUID], lost: set[uuid.U
 
 def _refuse_other_grounds(row: Containment) -> None:
     """Raise CannotUndo where a later containment in force would set aside the same."""
-    later = Containment.objects.within(row.project_id).filter(undone_at=None, applied_at__gt=row.applied_at)
-    owners, keys = (
-        later.filter(kind=kind).values("target_id") for kind in (ContainmentKind.OWNER, ContainmentKind.KEY)
-    )
+    owners, keys = _targets(Containment.objects.in_force(row.project_id).filter(applied_at__gt=row.applied_at))
     grants = ApiKey.objects.within(row.project_id).filter(id__in=keys).values("grant")
     rows = Fragment.objects.within(row.project_id).filter(id__in=row.journal["after"], archived_reason=CONTAINED)
     same = rows.filter(Q(owner_id__in=owners) | Q(grant_id__in=grants))
     if found := list(same.values_list("id", flat=True)):
         raise CannotUndo("a later containment reaches these, too", found, then="take that back first")
+
+
+def _targets(rows: Any) -> tuple[Any, Any]:
+    """Return the owners and the keys that these contain."""
+    owners, keys = (rows.filter(kind=kind) for kind in (ContainmentKind.OWNER, ContainmentKind.KEY))
+    return owners.values("target_id"), keys.values("target_id")

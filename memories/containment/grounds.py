@@ -18,15 +18,15 @@ from memories.models.sql import fetch
 BY_ANOTHER_KEY = """EXISTS (SELECT FROM memories_fragmentevent e
     WHERE e.project_id = memories_fragment.project_id AND e.pgh_obj_id = memories_fragment.id
         AND e.pgh_label = 'insert' AND e.pgh_context ->> 'key' = ANY (%s))"""
-# What a memory says now may be another key's of its owner.
+# What a memory says now may be another key's of its owner, or of another time.
 REWRITTEN = """
     SELECT DISTINCT e.pgh_obj_id FROM memories_fragmentevent e
-    WHERE e.project_id = %(project)s AND e.pgh_label = 'update' AND e.pgh_context ->> 'key' = %(key)s
+    WHERE e.project_id = %(project)s AND e.pgh_label = 'update' AND e.pgh_context ->> %(by)s = %(whose)s
         AND e.pgh_created_at >= coalesce(%(since)s::timestamptz, '-infinity')
         AND e.revision > (SELECT b.revision FROM memories_fragmentevent b
             WHERE b.project_id = e.project_id AND b.pgh_obj_id = e.pgh_obj_id AND b.pgh_id < e.pgh_id
             ORDER BY b.pgh_id DESC LIMIT 1)"""
-# Whatever was derived from it, at whatever remove.
+# Whatever was derived from it.
 DERIVED = """
     SELECT id FROM memories_fragment
     WHERE project_id = %(project)s AND (parents && %(ids)s OR roots && %(ids)s) AND source_type <> 'digest'
@@ -71,7 +71,7 @@ def by_key(principal: Principal, key_id: str, *, since: datetime.datetime | None
 def by_owner(principal: Principal, owner: str, *, since: datetime.datetime | None = None) -> ContainmentGround:
     """Return the ground that an owner is, by id or name, with all keys. Raise NotFound."""
     rows = Owner.objects.within(principal.project_id)
-    found = rows.filter(Q(id=_id(owner)) if _id(owner) else Q(name=owner)).first()
+    found = rows.filter(name=owner).first() or rows.filter(id=_id(owner)).first()
     if found is None or not principal.covers_all:
         raise NotFound("owner")
     keys = tuple(ApiKey.objects.within(principal.project_id).filter(owner=found).order_by("created_at", "id"))
@@ -90,10 +90,11 @@ def written(project_id: uuid.UUID, ground: ContainmentGround) -> set[uuid.UUID]:
     rows: Any = Fragment.objects.within(project_id).exclude(archived_reason=CONTAINED)
     born = rows.filter(created_at__gte=ground.since) if ground.since else rows
     if ground.kind == ContainmentKind.KEY:
-        return set(_by_key(born, ground.keys[0]).values_list("id", flat=True)) | _rewritten(rows, ground)
+        return set(_by_key(born, ground.keys[0]).values_list("id", flat=True)) | _rewritten(project_id, rows, ground)
     if ground.kind == ContainmentKind.OWNER:
-        found = born.filter(owner_id=ground.owner_id)
-    elif ground.kind == ContainmentKind.SOURCE:
+        own = set(born.filter(owner_id=ground.owner_id).values_list("id", flat=True))
+        return own | (_rewritten(project_id, rows, ground) if ground.since else set())
+    if ground.kind == ContainmentKind.SOURCE:
         source = ground.source_id
         found = born.filter(Q(source_id=source) | Q(provenance_source_id=source) | Q(source_ids__contains=[source]))
     else:
@@ -108,12 +109,18 @@ def _by_key(rows: Any, key: ApiKey) -> Any:
     return same.alias(other=RawSQL(BY_ANOTHER_KEY, [names])).filter(other=False) if names else same
 
 
-def _rewritten(rows: Any, ground: ContainmentGround) -> set[uuid.UUID]:
-    key = ground.keys[0]
-    found = [i for (i,) in fetch(REWRITTEN, {"project": key.project_id, "key": str(key.id), "since": ground.since})]
-    return set(rows.filter(id__in=found, owner_id=key.owner_id).values_list("id", flat=True))
+def _rewritten(project_id: uuid.UUID, rows: Any, ground: ContainmentGround) -> set[uuid.UUID]:
+    values = {"by": ground.kind, "whose": str(ground.target_id), "since": ground.since}
+    found = [i for (i,) in fetch(REWRITTEN, {"project": project_id, **values})]
+    return set(rows.filter(id__in=found, owner_id=ground.owner_id).values_list("id", flat=True))
 
 
 def derived(project_id: uuid.UUID, ids: set[uuid.UUID]) -> set[uuid.UUID]:
-    """Return the memories that were made of these; digests are told by their lineage."""
-    return {i for (i,) in fetch(DERIVED, {"project": project_id, "ids": list(ids)})} - ids
+    """Return the memories that were made of these, at whatever remove; digests are told by their lineage."""
+    found: set[uuid.UUID] = set()
+    new = ids
+    while new:
+        rows = fetch(DERIVED, {"project": project_id, "ids": list(new)})
+        new = {i for (i,) in rows} - ids - found
+        found |= new
+    return found

@@ -230,7 +230,7 @@ def refuse_rewriting(principal: Principal, row: Fragment) -> None:
 
     Also for what is contained: it would stand again under the name of whom it was taken from.
     """
-    if row.archived_reason == CONTAINED:
+    if row.archived_reason == CONTAINED and principal.owner_id != row.owner_id:
         raise NotPermitted("this memory is contained: store a new one, or take the containment back")
     if not may_rewrite(principal, row):
         raise NotPermitted("only whoever wrote a memory, or a person, may rewrite it: store a new fragment instead")
@@ -273,6 +273,8 @@ def archive(principal: Principal, fragment_id: uuid.UUID, *, now: datetime.datet
         lock_claimed_keys(principal.project_id, fragment_id=fragment_id)
         row = fragment_for_change(principal, fragment_id)
         refuse_taking_away(principal, row)
+        if row.archived_reason == CONTAINED:
+            raise History("this memory is contained already")
         if row.status in (Status.SUPERSEDED, Status.ARCHIVED):
             raise History(f"this memory is {row.status} already")
         end_waiting(row, now=now)

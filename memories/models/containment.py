@@ -1,14 +1,43 @@
 """Containments: what a key, an owner, a source or a text brought in, set aside at once."""
 
-from typing import ClassVar
+import datetime
+import uuid
+from collections.abc import Sequence
+from typing import ClassVar, Self
 
 from django.db import models
 from django.utils import timezone
 
 from memories.models.enums import ContainmentKind
 from memories.models.history import tracked
+from memories.models.sql import fetch
 from memories.models.table_spec import TableSpec
-from memories.models.tenant import TenantModel, json_of, one_of, unique_in_project
+from memories.models.tenant import TenantModel, TenantQuerySet, json_of, one_of, unique_in_project
+
+# A memory's id, who wrote it by which grant, and when.
+Writing = tuple[uuid.UUID, uuid.UUID | None, uuid.UUID | None, datetime.datetime]
+REACHING = """
+    SELECT w.id FROM unnest(%s::uuid[], %s::uuid[], %s::uuid[], %s::timestamptz[]) AS w (id, owner_id, grant_id, born)
+    WHERE EXISTS (
+        SELECT FROM memories_containment c
+        LEFT JOIN memories_apikey k ON k.project_id = c.project_id AND k.id = c.target_id AND c.kind = 'key'
+        WHERE c.project_id = %s AND c.undone_at IS NULL AND NOT c.journal -> 'upheld' ? w.id::text
+            AND (c.journal -> 'after' ? w.id::text
+                OR w.born <= c.applied_at AND w.born >= coalesce(c.since, '-infinity')
+                AND (c.kind = 'owner' AND c.target_id = w.owner_id OR k.grant_id = w.grant_id)))"""
+
+
+class ContainmentQuerySet(TenantQuerySet):
+    """Containments."""
+
+    def in_force(self, project_id: uuid.UUID) -> Self:
+        """Return those of a project that nobody took back."""
+        return self.within(project_id).filter(undone_at=None)
+
+    def reaching(self, project_id: uuid.UUID, rows: Sequence[Writing]) -> set[uuid.UUID]:
+        """Return the memories that one in force reaches, of some that are not there now; inside `access.enter`."""
+        columns = [list(column) for column in zip(*rows, strict=True)]
+        return {i for (i,) in fetch(REACHING, [*columns, project_id])} if rows else set()
 
 
 @tracked("id", "project", "kind", "target_id", "since", "written", "applied_by", "applied_at", "undone_by", "undone_at")
@@ -29,6 +58,7 @@ class Containment(TenantModel):
     undone_by = models.UUIDField(null=True)
     undone_at = models.DateTimeField(null=True)
 
+    objects = ContainmentQuerySet.as_manager()
     # Not exported: its keys and receipts stay, so a restored journal would have nothing to take back.
     spec = TableSpec(kind="operational", erase="kept")
 

@@ -18,7 +18,8 @@ from memories.namespaces.copies import CopyRoute
 # Every memory of both sides with the root of its line: copies of one memory have one, and so have those of one key.
 SIDES = """
     CREATE TEMP TABLE branch_{side} ON COMMIT DROP AS
-    SELECT f.id, f.status, f.revision, f.created_at, f.fingerprint, f.authority, f.compression,
+    SELECT f.id, CASE f.archived_reason WHEN 'contained' THEN 'archived' ELSE f.status END AS status,  -- nobody's word
+        f.revision, f.created_at, f.fingerprint, f.authority, f.compression,
         coalesce(o.root_id, f.id) AS root, f.key, o.origin_id,
         jsonb_build_array(f.extra -> 'trigger', f.extra -> 'steps') AS beside,
         CASE WHEN f.key <> '' THEN md5(f.key)::uuid ELSE coalesce(o.root_id, f.id) END AS line, o.revision AS base,

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.utils.dateparse import parse_datetime
 
+from conflicts.containment import set_aside
 from conflicts.public import Admission, ClaimDraft, Disputed, Newcomer, admissible_unchanged, readmit
 from conflicts.search_index import BlockedByErasure, find_forgotten_texts
 from memories import access
@@ -15,8 +16,10 @@ from memories.access import NotFound, Principal
 from memories.errors import NovaError
 from memories.extraction import certain_claims
 from memories.ingest.updates import check_change
-from memories.models import Archive, Claim, Fragment, Operation, Tombstone
+from memories.models import Archive, Claim, Containment, Fragment, Operation, Tombstone
+from memories.models.containment import Writing
 from memories.models.enums import STANDING, Status
+from memories.models.fragment import CONTAINED
 from memories.models.lineage import quoting
 from memories.operations import Progress
 from memories.upkeep.lifecycle.removal import BATCH
@@ -112,10 +115,11 @@ def bring_back(copies: Sequence[Archive], *, now: datetime.datetime) -> Returned
     passages = [(row.namespace_id, part, row.authority) for row, part in parts]
     barred = {parts[i][0].id for i in find_forgotten_texts(project_id, passages)}
     barred |= _quoting(project_id, coming, barred)
+    contained = Containment.objects.reaching(project_id, [each.writing for each in coming])
     contested = [
         (each.newcomer(text), each.claims)
         for each, text in zip(coming, texts, strict=True)
-        if each.status in STANDING and each.fragment.id not in barred
+        if each.status in STANDING and each.fragment.id not in barred | contained
     ]
     agreed = admissible_unchanged(contested, now=now)
     opposed = {newcomer.fragment.id: newcomer for newcomer, _ in contested if newcomer.fragment.id not in agreed}
@@ -125,6 +129,7 @@ def bring_back(copies: Sequence[Archive], *, now: datetime.datetime) -> Returned
         statuses=[Status.ARCHIVED if each.fragment.id in opposed else each.status for each in allowed],
     )
     was = {each.fragment.id: each.status for each in allowed}
+    set_aside(project_id, list(contained - barred), now=now)
     admitted = [_through_the_gate(newcomer, was=was[i], now=now) for i, newcomer in opposed.items()]
     _clear(project_id, [copy for copy in copies if copy.fragment_id not in barred])
     as_it_was = [each.fragment.id for each in allowed if each.fragment.id not in opposed]
@@ -140,6 +145,12 @@ class Coming:
     claims: Sequence[Claim]
     status: str
     lineage: Sequence[uuid.UUID]
+
+    @property
+    def writing(self) -> Writing:
+        """By whom it was written, and when."""
+        row = self.fragment
+        return row.id, row.owner_id, row.grant_id, row.created_at
 
     def newcomer(self, text: str) -> Newcomer:
         """As the gate hears it, with the text that it had before it was compacted."""
@@ -165,10 +176,14 @@ def _load_copy(copy: Archive) -> Coming:
         **ids,
         **{name: row[name] for name in ("content", "compression", "authority", "status", "source")},
         owner_id=row["owner_id"] and uuid.UUID(row["owner_id"]),
+        grant_id=row["grant_id"] and uuid.UUID(row["grant_id"]),
+        created_at=datetime.datetime.fromisoformat(row["created_at"]),
         extra=row.get("extra") or {},
     )
     claims_of_row = sorted((_claim(claim, fragment) for claim in claims or ()), key=lambda claim: claim.position)
-    return Coming(copy, fragment, claims_of_row, row["status"], copy.lineage or ())
+    # Of a containment that was taken back since: what reaches it still is asked for by itself.
+    status = Status.ACTIVE if row["archived_reason"] == CONTAINED else row["status"]
+    return Coming(copy, fragment, claims_of_row, status, copy.lineage or ())
 
 
 def _claim(row: dict[str, Any], fragment: Fragment) -> Claim:

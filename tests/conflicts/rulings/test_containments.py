@@ -1,12 +1,18 @@
 """Containments: what a key, an owner, a source or a text brought in is set aside, and taken back exactly."""
 
 import datetime
+import uuid
 
 import pytest
+from django.utils import timezone
 
 from conflicts.models import PendingConflict, Vote
-from memories import access
-from memories.models import ApiKey, Claim, Containment, Fragment, Link
+from memories import access, jobs
+from memories.access import keys
+from memories.ingest.captures import CapturedTurn, capture, ingest_exchanges
+from memories.models import ApiKey, Claim, Containment, Fragment, Link, Namespace
+from memories.models.enums import CopyReason, EvictionReason
+from memories.upkeep.lifecycle.removal import Cause, remove_fragments
 from tests.conflicts.rulings.conftest import context, decide, get, only, pending, status
 
 BUDGET = {"subject": "user", "predicate": "budget"}
@@ -366,12 +372,121 @@ def test_what_it_said_of_users_is_reached_too(carol, mallory, project):
     assert foresee(carol, owner="mallory")["count"] == 2
 
 
-def test_nothing_else_releases_what_is_contained(carol, mallory, alice, poisoned, project, agent_of):
-    second = agent_of(project, owner="mallory")
+def test_nothing_else_releases_what_is_contained(carol, mallory, alice, poisoned):
     contain(carol, key_id=str(mallory.row.id))
     path = f"/api/v1/fragments/{poisoned['bad']['id']}"
-    for agent in (second, alice):
-        assert agent.client.post(f"{path}/unarchive", {}, format="json").status_code == 409
-        changed = agent.client.patch(path, {"content": "It is worth $1 again."}, format="json")
-        assert changed.status_code == 403, changed.json()
+    for way in ("archive", "unarchive"):
+        assert alice.client.post(f"{path}/{way}", {}, format="json").status_code == 409
+    changed = alice.client.patch(path, {"content": "It is worth $1 again."}, format="json")
+    assert changed.status_code == 403, changed.json()
     assert status(carol, poisoned["bad"]) == "quarantined"
+
+
+def test_its_owner_may_say_better_with_another_key(carol, mallory, agent_of, project):
+    body = {"namespace": "acme:main", "content": "Pay to account 99.", "key": "account"}
+    mallory.client.post("/api/v1/fragments", body, format="json")
+    contain(carol, key_id=str(mallory.row.id))
+    second = agent_of(project, owner="mallory")
+    better = second.client.post("/api/v1/fragments", {**body, "content": "Pay to account 11."}, format="json")
+    assert (better.status_code, better.json()["status"]) == (200, "active")
+
+
+def test_who_upheld_it_and_is_contained_upholds_it_no_more(carol, agent_of, project, store_claim):
+    one, other = (agent_of(project, owner=name) for name in ("one", "other"))
+    bad = store_claim("$1", by=one, source="tool_output")
+    store_claim("$1", by=other, source="tool_output")
+    assert ids(contain(carol, owner="one"), "upheld") == [bad["id"]]
+    second = contain(carol, owner="other")
+    assert ids(second, "written") == [bad["id"]]
+    assert status(carol, bad) == "quarantined"
+    take_back(carol, second)
+    assert status(carol, bad) == "active"
+
+
+def test_derived_at_any_remove(carol, mallory, alice, bob):
+    def said(agent, content, *parents):
+        provenance = {"source": "inference" if parents else "tool_output", "parents": [one["id"] for one in parents]}
+        body = {"namespace": "acme:main", "content": content, "provenance": provenance}
+        return agent.client.post("/api/v1/fragments", body, format="json").json()
+
+    root = said(alice, "The lift makes a noise.")
+    bad = said(mallory, "The lift is broken.", root)
+    first = said(bob, "One has to take the stairs.", bad)
+    second = said(bob, "Visitors need good shoes.", first)
+    done = contain(carol, owner="mallory")
+    assert (ids(done, "written"), set(ids(done, "derived"))) == ([bad["id"]], {first["id"], second["id"]})
+    assert status(carol, root) == "active"
+
+
+def test_no_key_contains_a_stronger_one_or_itself(carol, agent_of, project):
+    low = agent_of(project, owner="low", ceiling="inference", verbs=["read", "write", "admin"])
+    assert contain(low, owner="carol", since="2999-01-01T00:00:00Z", code=403)["code"] == "not_permitted"
+    assert contain(carol, owner="carol", code=403)["code"] == "not_permitted"
+    assert carol.client.get("/api/v1/fragments").status_code == 200
+
+
+def test_a_key_that_is_revoked_besides_stays_so(carol, mallory, poisoned, project):
+    done = contain(carol, owner="mallory")
+    keys.revoke(project, mallory.row.key_id, now=timezone.now())
+    take_back(carol, done)
+    assert mallory.client.get("/api/v1/fragments").status_code == 401
+
+
+def test_of_two_containments_of_a_key_the_other_keeps_it_revoked(carol, mallory):
+    first = contain(carol, key_id=str(mallory.row.id))
+    second = contain(carol, owner="mallory")
+    take_back(carol, first)
+    assert mallory.client.get("/api/v1/fragments").status_code == 401
+    take_back(carol, second)
+
+
+def test_what_was_put_away_as_replaced_stands_again(carol, mallory, poisoned, project):
+    with access.enter(access.system_principal(project), why="test"):
+        rows = Fragment.objects.within(project.id).filter(id=poisoned["paper"]["id"])
+        rows.update(status="archived", archived_reason="superseded")
+    before = state(project)
+    done = contain(carol, owner="mallory")
+    assert status(carol, poisoned["paper"]) == "active"
+    take_back(carol, done)
+    assert state(project) == before
+
+
+def test_what_was_said_in_a_chat_waits_until_it_is_taken_back(carol, agent_of, project):
+    agent = agent_of(project, owner="mallory", may_attest_user=True, ceiling="tool_output")
+    turn = CapturedTurn("user", "The gate code of the north building is 9999.", "s1", 1, True)
+    wish = {"namespace": "acme:main", "conversation_id": "c", "receipt_id": None, "now": timezone.now()}
+    capture(agent.principal, [turn], **wish)
+    done = contain(carol, owner="mallory")
+    service = access.system_principal(project)
+    assert ingest_exchanges(service, now=timezone.now()) == 0
+    take_back(carol, done)
+    assert ingest_exchanges(service, now=timezone.now()) == 1
+
+
+def test_no_merge_takes_it_elsewhere(carol, bob, alice, project):
+    provenance = {"source": "tool_output", "source_id": "page-7"}
+    body = {"namespace": "acme:main", "content": "The gate code is 9999.", "provenance": provenance}
+    bob.client.post("/api/v1/fragments", body, format="json")
+    alice.client.post("/api/v1/fragments", {"namespace": "acme:other", "content": "Another note."}, format="json")
+    contain(carol, source_id="page-7")
+    service = access.system_principal(project)
+    with access.enter(service, why="test"):
+        place = Namespace.objects.get(name="acme:other")
+    wish = {"namespace": place, "options": {"source": "acme:main"}, "wake_up": False}
+    jobs.run(service, jobs.start(service, kind="merge", **wish, now=timezone.now()).id)
+    with access.enter(service, why="test"):
+        found = Fragment.objects.filter(content__contains="9999").values_list("status", flat=True)
+        assert set(found) == {"quarantined"}
+
+
+def test_what_left_before_comes_back_contained(carol, mallory, project):
+    body = {"namespace": "acme:main", "content": "The gate code is 9999."}
+    gone = mallory.client.post("/api/v1/fragments", body, format="json").json()
+    service = access.system_principal(project)
+    with access.enter(service, why="test"):
+        cause = {uuid.UUID(gone["id"]): Cause(EvictionReason.LOW_WEIGHT, {})}
+        remove_fragments(project.id, cause, copied=CopyReason.EVICTED, operation_id=None, now=timezone.now())
+    contain(carol, owner="mallory")
+    answer = carol.client.post(f"/api/v1/tombstones/{gone['id']}/restore", {}, format="json")
+    assert answer.status_code in (200, 201), answer.json()
+    assert status(carol, gone) == "quarantined"

@@ -26,9 +26,9 @@ CREATE FUNCTION nova_notice_reason(former text, status text, archived_reason tex
         WHEN status = former THEN NULL
         WHEN status = 'active' THEN 'restored'
         WHEN status = 'disputed' THEN 'disputed'
+        WHEN archived_reason = 'contained' THEN 'contained'
         WHEN former NOT IN ('active', 'disputed') THEN NULL
         WHEN status = 'superseded' THEN 'superseded'
-        WHEN archived_reason = 'contained' THEN 'contained'
         WHEN status = 'quarantined' OR archived_reason
             IN ('by_hand', 'by_person', 'rejected', 'edited', 'precedent_rejected', 'undone') THEN 'ruled_out'
     END;
