@@ -66,7 +66,7 @@ def line(request: Any) -> HttpResponse:
         raise Http404
     try:
         cursor = Cursor.read(text, **PLACE) if (text := request.GET.get("cursor", "")) else None
-        page = entries(principal, limit=PAGE, cursor=cursor, **({"kinds": [kind]} if kind else {}))
+        page = entries(principal, limit=PAGE, cursor=cursor, kinds=[kind] if kind else TimelineKind.values)
     except BadCursor as error:
         raise Http404 from error
     shown = _shown(principal, page.entries)
