@@ -27,6 +27,7 @@ class CannotUndo(NovaError):
     title = "This can’t be undone"
 
     def __init__(self, why: str, memories: Iterable[uuid.UUID | str] = (), *, then: str = "") -> None:
+        self.why, self.then = why, then
         self.memories = sorted(map(str, memories))
         named = ", ".join([*self.memories[:NAMED], *["…"] * (len(self.memories) > NAMED)])
         super().__init__(why + (f": {named}" if named else "") + (f"; {then}" if then else ""))

@@ -14,10 +14,12 @@ from conflicts.ruling_marks import RulingMark, ruling_marks_of
 from conflicts.rulings import ruled_on, with_words
 from memories import access
 from memories.access import NotFound, Principal
+from memories.console.containment_report import containing
 from memories.console.presenters import Trust, trust_in_parts
 from memories.console.review_items import names_of
 from memories.models import ApiKey, Claim, Fragment, Owner, Receipt, Revision
 from memories.models.answer_rows import load_answer_rows
+from memories.models.fragment import CONTAINED
 from memories.models.history import actor_of
 from memories.upkeep.thresholds import Thresholds
 
@@ -92,6 +94,8 @@ class Detail:
     owner: str
     # The ruling that chose it, or ruled it out.
     ruling: Ruling | None = None
+    # The containment that set it aside, for whom it is to see.
+    containment: uuid.UUID | None = None
     # What the tab shows; empty on the others.
     neighbours: list[Neighbour] = field(default_factory=list)
     retrievals: list[Retrieval] = field(default_factory=list)
@@ -109,6 +113,11 @@ class Detail:
     def bounds(self) -> list[float]:
         """Below which relevance makes cold, and archives, as heights of the drawing."""
         return [100 - 100 * least for least in (self.thresholds.cold_below, self.thresholds.archive_below)]
+
+    @property
+    def is_contained(self) -> bool:
+        """Whether a containment set it aside."""
+        return bool(self.fragment.archived_reason == CONTAINED)
 
     @property
     def claim(self) -> Claim | None:
@@ -130,6 +139,7 @@ def read(principal: Principal, fragment_id: uuid.UUID, *, tab: str = "", now: da
             relevance=row.relevance_at(now),
             owner=owner.name if owner else "",
             ruling=next(iter(with_words(principal, list(ruled_on(principal, [row.id]).values()))), None),
+            containment=containing(principal, row.id) if row.archived_reason == CONTAINED else None,
             **_tab(principal, row, tab, now),
         )
 

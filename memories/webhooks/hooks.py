@@ -30,6 +30,7 @@ class TooManyWebhooks(NovaError):
     """The project has as many as it may have."""
 
     code = "too_many_webhooks"
+    title = "No webhook was made"
 
     def __init__(self) -> None:
         super().__init__(f"a project has at most {MOST} webhooks: delete one")
