@@ -19,10 +19,10 @@ from memories.models.fragment import CONTENT_LIMIT
 
 LISTED = 200  # keys and owners in a select box
 KINDS = {
-    ContainmentKind.KEY: "a key",
-    ContainmentKind.OWNER: "an owner",
-    ContainmentKind.SOURCE: "a source",
-    ContainmentKind.CONTENT: "a text",
+    ContainmentKind.KEY: "one key",
+    ContainmentKind.OWNER: "one owner",
+    ContainmentKind.SOURCE: "one source",
+    ContainmentKind.CONTENT: "one text",
 }
 LONGEST = {"key": 100, "owner": 100, "source": 255, "content": CONTENT_LIMIT, "note": 1000, "since": 40}
 ASKED_FOR = {

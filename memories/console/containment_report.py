@@ -16,11 +16,11 @@ from memories.models.enums import ContainmentKind, Verb
 SHOWN = 10  # memories of each kind
 # By kind of what is reached: heading, and why it is so.
 SAID = {
-    "written": ("Set aside", "What was written on this ground, whatever became of it."),
-    "derived": ("Set aside with it", "Digests and other memories that were made of it."),
+    "written": ("Set aside", "All of these memories, whatever became of them."),
+    "derived": ("Set aside with them", "Digests and other memories that were made of them."),
     "repeated": ("Set aside although others said it", "Somebody less trusted said the same, and may say it again."),
     "upheld": ("Stays", "Somebody else, at least as trusted, says the same, or a person chose it."),
-    "restored": ("Stands again", "What it had taken the place of."),
+    "restored": ("Stands again", "What they had taken the place of."),
     "released": ("Released", "It waited for review because of what is set aside, and stands now."),
 }
 
@@ -89,15 +89,11 @@ def report_of(principal: Principal, report: Mapping[str, Any]) -> ContainmentRep
     first = {name: [uuid.UUID(i) for i in report[name]["ids"][:SHOWN]] for name in SAID}
     wanted = {i for ids in first.values() for i in ids}
     rows = Fragment.objects.within(principal.project_id).select_related("namespace").in_bulk(wanted)
+    newest = dict(sorted(rows.items(), key=lambda found: found[1].created_at, reverse=True))
     names = names_of(principal, [row.owner_id for row in rows.values()])
+    shown = {i: ShownMemory(row, names.get(row.owner_id, "")) for i, row in newest.items()}
     reached = [
-        ReachedMemories(
-            name,
-            title,
-            why,
-            report[name]["count"],
-            [ShownMemory(rows[i], names.get(rows[i].owner_id, "")) for i in first[name] if i in rows],
-        )
+        ReachedMemories(name, title, why, report[name]["count"], [shown[i] for i in shown if i in first[name]])
         for name, (title, why) in SAID.items()
     ]
     keys = ApiKey.objects.within(principal.project_id).filter(id__in=report["keys"]).order_by("key_id")

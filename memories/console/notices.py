@@ -17,7 +17,7 @@ from memories.console.auth import member
 from memories.console.pagination import page_of
 from memories.console.snippets import get_curl, server_url
 from memories.models import ApiKey, Fragment, RecallNotice
-from memories.models.enums import NoticeReason
+from memories.models.enums import NoticeReason, Status
 
 REASONS = {
     NoticeReason.SUPERSEDED: "replaced",
@@ -45,6 +45,14 @@ class ShownNotice:
     memory: Fragment | None
     instead: Fragment | None
     key: ApiKey | None
+
+    @property
+    def since_then(self) -> str:
+        """What the memory is by now, where it is not what the notice says; empty for one that is gone."""
+        if self.memory is None or self.instead:
+            return ""
+        stands, restored = self.memory.status == Status.ACTIVE, self.row.reason == NoticeReason.RESTORED
+        return "" if stands == restored else f"By now it is {self.memory.status}."
 
     @property
     def agent(self) -> str:
