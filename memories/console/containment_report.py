@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from conflicts.models import PendingConflict
+from conflicts.resolution import visible_conflicts
 from memories import containment
 from memories.access import Principal
-from memories.console.review_items import names_of
+from memories.console.review_items import OUTCOMES, names_of
 from memories.models import ApiKey, Containment, Fragment, Owner
 from memories.models.enums import ContainmentKind, Verb
 
@@ -68,7 +68,8 @@ class ContainmentReport:
     reached: list[ReachedMemories]
     votes: int
     keys: list[str]
-    decisions: list[PendingConflict]
+    # Conflicts, each with what was decided, in a word.
+    decisions: list[tuple[Any, str]]
     answers: int
     agents: int
     last_at: datetime.datetime | None
@@ -97,14 +98,14 @@ def report_of(principal: Principal, report: Mapping[str, Any]) -> ContainmentRep
         for name, (title, why) in SAID.items()
     ]
     keys = ApiKey.objects.within(principal.project_id).filter(id__in=report["keys"]).order_by("key_id")
-    decisions = PendingConflict.objects.within(principal.project_id).filter(id__in=report["decisions"])
+    decisions = visible_conflicts(principal).filter(id__in=report["decisions"]).order_by("-resolved_at", "-id")
     carried, last = report["answers"], report["answers"]["last_at"]
     return ContainmentReport(
         count=count_of(report),
         reached=reached,
         votes=report["votes"],
         keys=[str(key) for key in keys],
-        decisions=list(decisions.select_related("newcomer").order_by("-resolved_at", "-id")),
+        decisions=[(row, OUTCOMES.get(row.resolution, "taken back")) for row in decisions],
         answers=carried["answers"],
         agents=carried["agents"],
         last_at=datetime.datetime.fromisoformat(last) if last else None,

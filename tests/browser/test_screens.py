@@ -13,8 +13,8 @@ from django.utils.http import urlsafe_base64_encode
 
 from conflicts.public import ClaimDraft
 from memories import access, ingest, jobs
-from memories.access import logins
-from memories.models import Backup, Fragment, LlmCall, Membership, Namespace, Proposal
+from memories.access import keys, logins
+from memories.models import Backup, Fragment, LlmCall, Membership, Namespace, Proposal, Receipt, Webhook
 from memories.models.enums import CopyReason, EvictionReason
 from memories.upkeep.lifecycle.removal import Cause, remove_fragments
 from tests.console.test_second_factor import code_of
@@ -253,6 +253,63 @@ def propose(stage, ids, *, kind="supersession", reason="", **more):
         Proposal.objects.create(
             **mine, kind=kind, waiting=waits, about=about, calls=[call.id], **{**wish, **became, **more}
         )
+
+
+def test_containment(at_memories, page, stage, store_texts):
+    """Nothing yet, the form for each ground, a look, what was set aside, what was taken back, and notices."""
+    Membership.objects.filter(project=stage.project).update(role="admin")
+    at_memories("/containments/")
+    assert_fine(page)
+    (long, *_) = store_texts("The page \u202e is free." + "W" * 300, "The heron nests behind the old mill.")
+    wish = keys.KeyRequest(namespaces=[f"{stage.project.name}:*"], verbs=["read"], ceiling="document")
+    made = keys.issue(stage.project, wish, owner="o" * 90)
+    page.goto(f"{stage.url}/containments/?key={made.row.key_id}")
+    for ground, field in (("one owner", "Owner"), ("one source", "Source"), ("one key", "Key"), ("one text", "Text")):
+        page.get_by_label(ground).check()
+        page.get_by_label(field, exact=True).wait_for()
+        assert page.locator(".ground .field:visible").count() == 4
+        assert_fine(page)
+    page.get_by_label("Text", exact=True).fill("The heron nests behind the old mill.")
+    tell_once(stage, long)
+    page.get_by_role("button", name="Look first").click()
+    page.get_by_text("Nothing has changed yet.").wait_for()
+    assert_fine(page)
+    page.get_by_role("button", name="Set this 1 memory aside").click()
+    page.get_by_text("1 memory is set aside.").wait_for()
+    assert_fine(page)
+    page.get_by_text("Take it back…").click()
+    page.locator(".take-back").get_by_role("checkbox").check()
+    page.locator(".take-back").get_by_role("button").click()
+    page.get_by_text("The containment is taken back.").wait_for()
+    for path in ("/containments/", f"/memories/{long}/", "/notices/", "/notices/?reason=restored"):
+        page.goto(stage.url + path)
+        assert_fine(page)
+
+
+def tell_once(stage, fragment_id):
+    """An answer carries the memory, which is disputed since."""
+    principal = access.system_principal(stage.project)
+    with access.enter(principal, why="test"):
+        row = Fragment.objects.get(id=fragment_id)
+        mine = {"project_id": stage.project.id, "namespace_id": row.namespace_id}
+        Receipt.objects.create(**mine, fragment_ids=[row.id], tokens=1)
+        Fragment.objects.filter(id=row.id).update(status="disputed")
+
+
+def test_webhooks(at_memories, page, stage):
+    """None, one with the longest address and its secret, what is refused, and one that fails."""
+    Membership.objects.filter(project=stage.project).update(role="admin")
+    assert_fine(at_memories("/webhooks/"))
+    page.get_by_label("Address").fill("https://example.org/" + "w" * 300)
+    page.get_by_role("button", name="Make the webhook").click()
+    page.get_by_label("Secret").wait_for()
+    page.locator("summary", has_text="Delete…").click()
+    assert_fine(page)
+    with access.enter(access.system_principal(stage.project), why="test"):
+        Webhook.objects.update(failures=2, last_error="e" * 200, failing_since=timezone.now())
+    page.goto(f"{stage.url}/webhooks/")
+    page.get_by_text("failing since").wait_for()
+    assert_fine(page)
 
 
 def test_unknown_memory(at_memories, page, stage):

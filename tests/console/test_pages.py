@@ -13,6 +13,8 @@ PAGES = {
     "/review/": 61,
     "/cases/": 38,
     "/cases/?pattern=budget": 46,
+    "/notices/": 18,
+    "/notices/?reason=superseded&namespace=acme:main": 18,
     "/proposals/": 24,
     "/proposals/?namespace=acme:main&kind=supersession": 24,
     "/memories/": 27,
@@ -36,9 +38,19 @@ PAGES = {
     "/operations/?run=compact": 22,
     "/audit/": 28,
     "/agents/": 17,
+    "/containments/": 17,
+    "/webhooks/": 21,
     "/connect/": 16,
 }
-ADMINS = ("/thresholds/", "/backups/", "/namespaces/acme:main/merge/", "/audit/", "/agents/")
+ADMINS = (
+    "/thresholds/",
+    "/backups/",
+    "/namespaces/acme:main/merge/",
+    "/audit/",
+    "/agents/",
+    "/containments/",
+    "/webhooks/",
+)
 
 
 @pytest.fixture

@@ -12,7 +12,18 @@ from django.utils import timezone
 from conflicts.resolution.cases import CaseKey
 from memories import access, jobs
 from memories.console import urls
-from memories.models import ApiKey, Backup, Fragment, Operation, Proposal, RecallCheck, SavedView, Tombstone
+from memories.models import (
+    ApiKey,
+    Backup,
+    Containment,
+    Fragment,
+    Operation,
+    Proposal,
+    RecallCheck,
+    SavedView,
+    Tombstone,
+    Webhook,
+)
 from memories.models.enums import CopyReason, EvictionReason
 from memories.rest.users import address_of
 from memories.upkeep.lifecycle.removal import Cause, remove_fragments
@@ -47,6 +58,7 @@ ASKED = {
     "timeline-changes": "since",
     "cases": "namespace subject predicate source owner pattern sort page",
     "case": "",
+    "notices": "reason namespace cursor",
     "proposals": "namespace kind",
     "backups": "cursor",
     "backup": "",
@@ -61,6 +73,9 @@ ASKED = {
     "export-user": "namespace",
     "merge": "target preview",
     "agents": "cursor",
+    "containments": "by key owner source content since note cursor",
+    "containment": "",
+    "webhooks": "cursor",
     "audit": "kind before why about restores",
     "installation": "",
     "health": "namespace user",
@@ -95,6 +110,8 @@ def world(adam, challenge, contradict, principal, store, settings):
     post(adam, "/backups/", policy="full")
     check = {"namespace": "acme:main", "question": "Was an otter seen?", "expects": "text", "expected": "otter"}
     post(adam, "/recall/keep/", **check)
+    post(adam, "/webhooks/make/", url="https://example.org/hook", kinds="recall_notice")
+    post(adam, "/containments/apply/", by="source", source="a page", expected_count="0")
     with access.enter(principal, why="test"):
         queued = list(Operation.objects.values_list("id", flat=True))
     for operation_id in queued:
@@ -109,6 +126,8 @@ def world(adam, challenge, contradict, principal, store, settings):
             "proposal_id": Proposal.objects.get().id,
             "backup_id": Backup.objects.get().id,
             "operation_id": Operation.objects.get(kind="consolidate").id,
+            "containment_id": Containment.objects.get().id,
+            "webhook_id": Webhook.objects.get().id,
             "tombstone_id": Tombstone.objects.get().id,
             "key_id": ApiKey.objects.filter(owner__name__contains="alice").first().key_id,
         }
@@ -152,6 +171,17 @@ def _forms(conflict, proposal, revisions):
             {"action": "type", "content": "The budget is $1.", "value": "$1", "revision": "1", "sort": "newest"},
         ],
         "case-undo": [{}],
+        "containments-look": [
+            {"by": "source", "source": "a page", "since": "2026-01-01T00:00", "note": "here"},
+            {"by": "content", "content": "An otter was seen."},
+            {"by": "owner", "owner": "alice"},
+            {"by": "key", "key": "nova_abc"},
+        ],
+        "containments-apply": [{"by": "source", "source": "a page", "note": "here", "expected_count": "0"}],
+        "containment-undo": [{"confirm": "no"}],
+        "webhooks-make": [{"url": "https://example.org/hook", "kinds": "erase", "namespace": "acme:main"}],
+        "webhook-switch": [{"enabled": "no"}],
+        "webhook-delete": [{"confirm": "no"}],
         "proposals-decide": [{"item": proposed, "action": "dismiss", "namespace": "acme:main", "kind": "supersession"}],
         "proposals-undo": [{"namespace": "acme:main", "kind": "supersession"}],
         "proposals-hide": [{"namespace": "acme:main", "kind": "supersession"}],
@@ -298,6 +328,8 @@ def _path(pattern, parts):
     return "/" + re.sub(r"<\w+:(\w+)>", lambda found: str(parts[found[1]]), str(pattern.pattern))
 
 
-@pytest.mark.parametrize("name", ["operation", "run", "memory", "conflict", "backup", "restore-backup", "download"])
+@pytest.mark.parametrize(
+    "name", ["operation", "run", "memory", "containment", "conflict", "backup", "restore-backup", "download"]
+)
 def test_unknown_ids_are_not_found(adam, name):
     assert adam.get(reverse(f"console:{name}", args=[uuid.uuid4()])).status_code == 404
