@@ -11,6 +11,7 @@ from django.urls import get_script_prefix
 from memories.console.explorer_query import HITS, PAGE, ExplorerQuery, question_of
 from memories.models import Fragment
 from memories.models.enums import Status
+from memories.models.fragment import CONTAINED
 
 KEY = '-H "Authorization: Bearer $NOVAMEM_KEY"'
 JSON = '-H "Content-Type: application/json"'
@@ -68,6 +69,9 @@ def fragment_curls(base: str, row: Fragment) -> list[tuple[str, str]]:
     """Return what the buttons below an opened memory do, each as an API call."""
     there, user = f"{base}/api/v1/fragments/{row.id}", row.namespace.user
     whose = f"?{urlencode({'user': user})}" if user else ""
+    forget = ("Forget", f"curl -X DELETE {shlex.quote(there + whose)} {KEY}")
+    if row.archived_reason == CONTAINED:
+        return [forget]
     put_away = "unarchive" if row.status == Status.ARCHIVED else "archive"
     return [
         ("Unpin" if row.is_pinned else "Pin", _send("PATCH", there + whose, {"is_pinned": not row.is_pinned})),
@@ -76,7 +80,7 @@ def fragment_curls(base: str, row: Fragment) -> list[tuple[str, str]]:
         (put_away.capitalize(), _post(f"{there}/{put_away}{whose}", {})),
         ("Dispute", _post(f"{there}/dispute{whose}", {"reason": "…"})),
         ("Edit", _send("PATCH", there + whose, {"content": "…", "revision": row.revision})),
-        ("Forget", f"curl -X DELETE {shlex.quote(there + whose)} {KEY}"),
+        forget,
     ]
 
 

@@ -250,6 +250,7 @@ def test_a_contained_memory_says_so(adam, rita, poisoned, by_key, held):
     assert f'href="{there}"' in page.text
     page = rita.get(memory)
     assert "Set aside by a containment." in words(page)
+    assert re.findall(r'name="action" value="(\w+)"', page.text) == ["forget"]
     assert there not in page.text
     assert "Set aside by" not in words(adam.get(f"/memories/{held.id}/"))
 
