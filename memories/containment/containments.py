@@ -45,7 +45,7 @@ class ExtentDiffers(CountDiffers):
     """Other memories than the caller expects would be set aside: by their number."""
 
     title = "Nothing was set aside"
-    outcome = "nothing was set aside"
+    outcome = "look again"
 
 
 @dataclass(slots=True)
@@ -199,6 +199,7 @@ def _apply(
     returned = return_originals(project_id, originals, now=now)
     extent.restored = [*returned, *reinstate(project_id, losers, now=now)]
     extent.released = _released(project_id, waiting, losers, now=now)
+    extent.restored = _standing(project_id, extent.restored)  # what waited may be newer
     more = {"votes": [str(i) for i in extent.votes], "upheld": [str(i) for i in extent.upheld]}
     return extent, {**recording.journal(), **more}
 
@@ -259,7 +260,7 @@ def _refuse(principal: Principal, extent: Extent, *, expected: int | None) -> No
     if expected is not None and count != expected:
         raise ExtentDiffers(count=count, expected=expected)
     if count > MOST:
-        raise ExtentTooLarge(f"these are {count} memories: contain the last {MOST:,} first, with a later `since`")
+        raise ExtentTooLarge(f"these are {count:,} memories: contain the last {MOST:,} first, since a later time")
     rows = Fragment.objects.within(principal.project_id).filter(id__in=extent.contained)
     ranks = with_protection(rows).values_list("rank", flat=True)
     refuse_below(principal, ranks, what="some of what this would set aside")
@@ -282,6 +283,12 @@ def _released(
         reevaluate(_newcomers(project_id, ids, lost), expected, afresh=True, now=now)
     heard_ids = [which for ids in places.values() for which in ids]
     return sorted(rows.filter(id__in=heard_ids, status__in=STANDING).values_list("id", flat=True))
+
+
+def _standing(project_id: uuid.UUID, ids: Sequence[uuid.UUID]) -> list[uuid.UUID]:
+    rows = Fragment.objects.within(project_id).filter(id__in=ids, status__in=STANDING)
+    stand = set(rows.values_list("id", flat=True))
+    return [which for which in ids if which in stand]
 
 
 def _newcomers(project_id: uuid.UUID, ids: Sequence[uuid.UUID], lost: set[uuid.UUID]) -> list[Newcomer]:

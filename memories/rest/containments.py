@@ -47,7 +47,9 @@ class ExtentAnswer(serializers.Serializer[Any]):
 
     written = ReachedAnswer(help_text="Memories of the ground; they are quarantined.")
     derived = ReachedAnswer(help_text="What was made of these, digests too; quarantined with them.")
-    upheld = ReachedAnswer(help_text="Theirs, but nobody weaker said the same or a person chose it: these stay.")
+    upheld = ReachedAnswer(
+        help_text="Theirs, but somebody of no less authority said the same, or a person chose it: these stay."
+    )
     repeated = ReachedAnswer(help_text="Set aside, although somebody weaker said the same, who may say it again.")
     restored = ReachedAnswer(help_text="What they had taken the place of and stands again.")
     released = ReachedAnswer(help_text="What waited because of them and stands now.")

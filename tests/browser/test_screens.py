@@ -281,7 +281,15 @@ def test_containment(at_memories, page, stage, store_texts):
     page.locator(".take-back").get_by_role("checkbox").check()
     page.locator(".take-back").get_by_role("button").click()
     page.get_by_text("The containment is taken back.").wait_for()
-    for path in ("/containments/", f"/memories/{long}/", "/notices/", "/notices/?reason=restored"):
+    changes = "/timeline/changes/?since=2026-01-01T00:00:00Z"
+    for path in (
+        "/containments/",
+        f"/memories/{long}/",
+        "/notices/",
+        "/notices/?reason=restored",
+        "/timeline/",
+        changes,
+    ):
         page.goto(stage.url + path)
         assert_fine(page)
 

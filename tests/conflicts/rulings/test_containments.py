@@ -321,8 +321,9 @@ def test_what_is_newer_than_what_stands_again_is_heard_as_it_was_written(
     store_claim("50", by=mallory, source="tool_output", claim=reading)
     last = store_claim("11", by=newer, source="document", claim=reading)
     assert (status(carol, first), status(carol, last)) == ("superseded", "quarantined")
-    contain(carol, owner="mallory")
+    done = contain(carol, owner="mallory")
     assert (status(carol, first), status(carol, last)) == ("superseded", "active")
+    assert (ids(done, "restored"), ids(done, "released")) == ([], [last["id"]])
 
 
 def test_of_several_claims_the_one_that_had_lost_stands_again(carol, mallory, paper, store_claim):
