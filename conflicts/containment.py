@@ -156,8 +156,12 @@ class Vouched:
     repeated: set[uuid.UUID]
 
 
-def vouched(project_id: uuid.UUID, fragment_ids: Collection[uuid.UUID], *, owners: Collection[uuid.UUID]) -> Vouched:
-    """Return for which memories anybody but these owners vouches: who said the same, or a person who chose them.
+def vouched(
+    project_id: uuid.UUID, fragment_ids: Collection[uuid.UUID], *, owners: Collection[uuid.UUID], source_id: str = ""
+) -> Vouched:
+    """Return for which memories anybody vouches: who said the same, or a person who chose them.
+
+    But for these owners, and for who has it from a source.
 
     Nobody weaker than a memory holds it up: it would keep the authority of whom it is taken from.
     """
@@ -167,6 +171,7 @@ def vouched(project_id: uuid.UUID, fragment_ids: Collection[uuid.UUID], *, owner
     for row in rulings.filter(chosen_fragments__overlap=ids):
         upheld |= {i for i in row.chosen_fragments if i in fragment_ids}
     said = Vote.objects.within(project_id).filter(fragment__in=ids, ballot=Ballot.CORROBORATE, counted=True)
+    said = said.exclude(roots__contains=[source_id]) if source_id else said
     voices = list(said.exclude(owner_id__in=owners).values_list("fragment_id", "fragment__authority", "owner_id"))
     ranks = ranks_of(project_id, {owner_id for *_, owner_id in voices})
     upheld |= {i for i, authority, owner_id in voices if ranks.get(owner_id, 0) >= authority}
@@ -208,6 +213,12 @@ def waiting_against(project_id: uuid.UUID, fragment_ids: Sequence[uuid.UUID]) ->
     """Return the memories that wait because of these."""
     rows = PendingConflict.objects.within(project_id).pending().filter(existing__in=list(fragment_ids))
     return sorted(set(rows.exclude(newcomer=None).values_list("newcomer_id", flat=True)) - set(fragment_ids))
+
+
+def discount_source(project_id: uuid.UUID, source_id: str, *, now: datetime.datetime) -> list[uuid.UUID]:
+    """Let the votes of who has it from a source count no more. Return which those were."""
+    rows = Vote.objects.within(project_id).filter(roots__contains=[source_id])
+    return votes.discount(rows, counted=False, now=now)
 
 
 def discount_votes(

@@ -73,9 +73,7 @@ class Extent:
 
     def report(self) -> dict[str, Any]:
         """In JSON's terms; of each kind how many, and the first."""
-        kinds = {
-            name: getattr(self, name) for name in ("written", "derived", "upheld", "repeated", "restored", "released")
-        }
+        kinds = {name: getattr(self, name) for name in REACHED}
         named = {name: {"count": len(ids), "ids": [str(i) for i in ids[:MOST_NAMED]]} for name, ids in kinds.items()}
         last = self.answers.last_at
         carried = {"answers": self.answers.answers, "agents": self.answers.agents, "last_at": last and last.isoformat()}
@@ -193,6 +191,8 @@ def _apply(
     for owner_id in ground.owners:
         extent.decisions = belief.decided(project_id, owner_id, key_id=key_id, since=ground.since)
         extent.votes = belief.discount_votes(project_id, owner_id, key_id=key_id, since=ground.since, now=now)
+    if ground.source_id:
+        extent.votes = belief.discount_source(project_id, ground.source_id, now=now)
     belief.set_aside(project_id, extent.contained, now=now)
     belief.reopen_periods(project_id, extent.contained)
     belief.release(project_id, extent.contained, losers)
@@ -228,11 +228,11 @@ def _extent(project_id: uuid.UUID, ground: ContainmentGround) -> tuple[Extent, s
         own |= set(rows.values_list("id", flat=True))
     # A text is contained whoever vouches for it.
     by_text = ground.kind == ContainmentKind.CONTENT
-    whose = belief.vouched(project_id, own, owners=owners)
+    whose = belief.vouched(project_id, own, owners=owners, source_id=ground.source_id)
     kept = set() if by_text else whose.upheld
     own -= kept
     made = derived(project_id, own) if own else set()
-    chosen = belief.vouched(project_id, made, owners=owners).upheld
+    chosen = belief.vouched(project_id, made, owners=owners, source_id=ground.source_id).upheld
     digests = digests_of(project_id, [*own, *(made - chosen)])
     standing = {i for i, digest in digests.items() if digest.stands}
     made = (made - chosen) | standing - own

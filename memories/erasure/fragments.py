@@ -31,7 +31,6 @@ from memories.models import (
 from memories.models.enums import Verb
 from memories.models.sql import execute
 
-BATCH = 1_000
 MOST_NAMED = 100
 
 

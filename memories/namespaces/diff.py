@@ -27,7 +27,8 @@ SIDES = """
             FROM memories_claim c WHERE c.project_id = f.project_id AND c.fragment_id = f.id)::text AS claim
     FROM memories_fragment f
     LEFT JOIN memories_origin o ON o.project_id = f.project_id AND o.fragment_id = f.id
-    WHERE f.project_id = %(project)s AND f.namespace_id = %({side})s"""
+    WHERE f.project_id = %(project)s AND f.namespace_id = %({side})s
+        AND (f.archived_reason <> 'contained' OR '{side}' = 'target')"""
 # Of several of one line the copy of this very memory, else the one that stands, else the youngest.
 PAIRS = """
     CREATE TEMP TABLE branch_pairs ON COMMIT DROP AS

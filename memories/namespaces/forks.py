@@ -92,7 +92,7 @@ def copy_namespace(source: Namespace, name: str) -> dict[str, Any]:
     total = _lock_memories(source)
     _made_a_branch(source, target)
     way = CopyRoute(source, target, with_users=True)
-    with chosen(way) as copied:
+    with chosen(way, rows="t.archived_reason <> 'contained'") as copied:
         for part in (*PARTS, *PARTS_OF_NAMESPACES):
             copy(way, part)
             failpoints.reach(f"branches.fork.{part.table}")

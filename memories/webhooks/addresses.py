@@ -8,6 +8,7 @@ from django.conf import settings
 from memories.providers.http import Unanswered
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+UNICAST = ipaddress.IPv6Network("2000::/3")  # all that the internet routes
 TRANSLATED = ipaddress.IPv6Network("64:ff9b::/96")  # leads to the IPv4 address in its last bytes
 
 
@@ -42,6 +43,8 @@ def _is_public(address: Address) -> bool:
             inner = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
         if inner is not None:
             return _is_public(inner)
+        if address not in UNICAST:
+            return False
     return address.is_global and not address.is_multicast
 
 

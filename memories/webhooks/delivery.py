@@ -115,7 +115,10 @@ def send(hook: Webhook, announcement: Announcement, *, now: datetime.datetime) -
         "webhook-signature": sign(secret_of(hook), message_id, timestamp, body),
     }
     with spans.span("client", "POST"):
-        answered_within(TIMEOUT, lambda: _post(hook.url, body, headers))
+        timeout = httpx2.Timeout(TIMEOUT, connect=CONNECT)
+        # Closed at the latest when time is up: who drips its head would hold a connection for each try.
+        with httpx2.Client(trust_env=False, follow_redirects=False, timeout=timeout) as client:
+            answered_within(TIMEOUT, lambda: _post(client, hook.url, body, headers))
 
 
 def body_of(announcement: Announcement) -> bytes:
@@ -127,23 +130,19 @@ def body_of(announcement: Announcement) -> bytes:
     return json.dumps(message, ensure_ascii=False).encode()
 
 
-def _post(url: str, body: bytes, headers: dict[str, str]) -> None:
+def _post(client: httpx2.Client, url: str, body: bytes, headers: dict[str, str]) -> None:
     named = httpx2.URL(url)
     host = named.raw_host.decode()
     # Looked up once and connected to by its address: a second look could find another one.
     target = named.copy_with(host=resolve(host, named.port or PORTS[named.scheme]))
-    timeout = httpx2.Timeout(TIMEOUT, connect=CONNECT)
     try:
-        with (
-            httpx2.Client(trust_env=False, follow_redirects=False, timeout=timeout) as client,
-            client.stream(
-                "POST",
-                target,
-                content=body,
-                headers={**headers, "Host": named.netloc.decode()},
-                extensions={"sni_hostname": host},
-            ) as answer,
-        ):
+        with client.stream(
+            "POST",
+            target,
+            content=body,
+            headers={**headers, "Host": named.netloc.decode()},
+            extensions={"sni_hostname": host},
+        ) as answer:
             if not answer.is_success:
                 raise Unanswered(f"HTTP {answer.status_code}", kind="status", status=answer.status_code)
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:

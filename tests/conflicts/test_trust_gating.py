@@ -257,8 +257,8 @@ class TestPrompt2:
 def test_a_text_with_a_claim_is_heard_after_the_lock_whatever_stood_before(store_claim, bob, monkeypatch):
     """Somebody may have claimed something between the look at the namespace and its lock."""
 
-    def before_that(*given):
-        return {name: replace(state, is_claimed=False) for name, state in states_of(*given).items()}
+    def before_that(*given, **asking):
+        return {name: replace(state, is_claimed=False) for name, state in states_of(*given, **asking).items()}
 
     store_claim("$750")
     monkeypatch.setattr(pipeline, "states_of", before_that)

@@ -6,6 +6,7 @@ import json
 import uuid
 from http.server import BaseHTTPRequestHandler
 
+import httpx2
 import pytest
 from django.utils import timezone
 
@@ -257,7 +258,8 @@ def test_a_slow_receiver_has_its_turn_and_lets_others_have_theirs(admin, receive
 def test_names_are_written_as_hosts_and_the_port_goes_along(monkeypatch, receiver):
     looked = []
     monkeypatch.setattr(delivery, "resolve", lambda host, port: looked.append((host, port)) or "127.0.0.1")
-    delivery._post(f"http://bücher.example:{receiver.server_port}/a", b"{}", {})
+    with httpx2.Client(trust_env=False) as client:
+        delivery._post(client, f"http://bücher.example:{receiver.server_port}/a", b"{}", {})
     ((headers, _),) = receiver.heard
     assert looked == [("xn--bcher-kva.example", receiver.server_port)]
     assert headers["Host"] == f"xn--bcher-kva.example:{receiver.server_port}"
@@ -285,6 +287,7 @@ def test_private_addresses_are_refused_when_it_is_sent(host, admin, receiver, te
 PRIVATE = [
     *("127.0.0.1", "10.0.0.1", "192.168.1.1", "172.16.0.1", "169.254.169.254", "100.64.0.1", "0.0.0.0", "224.0.0.1"),
     *("::1", "fe80::1", "fd00::1", "::ffff:10.0.0.1", "2002:7f00:1::", "64:ff9b::a00:1", "ff02::1", "::"),
+    *("fec0::1", "64:ff9b:1::7f00:1", "::7f00:1", "::ffff:0:7f00:1"),
 ]
 
 

@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 
 from conflicts.models import PendingConflict, Vote
-from memories import access, jobs
+from memories import access, ingest, jobs
 from memories.access import keys
 from memories.ingest.captures import CapturedTurn, capture, ingest_exchanges
 from memories.models import ApiKey, Claim, Containment, Fragment, Link, Namespace
@@ -491,3 +491,54 @@ def test_what_left_before_comes_back_contained(carol, mallory, project):
     answer = carol.client.post(f"/api/v1/tombstones/{gone['id']}/restore", {}, format="json")
     assert answer.status_code in (200, 201), answer.json()
     assert status(carol, gone) == "quarantined"
+
+
+def test_what_was_let_in_before_is_not_written_after(carol, mallory):
+    work = ingest.prepare([ingest.Draft(namespace="acme:main", content="The gate code is 9999.")])
+    contain(carol, owner="mallory")
+    with pytest.raises(access.NotPermitted):
+        ingest.store(mallory.principal, work, now=timezone.now())
+
+
+def test_a_fork_leaves_it_out(carol, mallory, alice, project):
+    for agent, content in ((mallory, "The gate code is 9999."), (alice, "The gate is blue.")):
+        agent.client.post("/api/v1/fragments", {"namespace": "acme:main", "content": content}, format="json")
+    contain(carol, owner="mallory")
+    service = access.system_principal(project)
+    with access.enter(service, why="test"):
+        place = Namespace.objects.get(name="acme:main")
+    wish = {"namespace": place, "options": {"target": "acme:side"}, "wake_up": False}
+    jobs.run(service, jobs.start(service, kind="fork", **wish, now=timezone.now()).id)
+    with access.enter(service, why="test"):
+        there = Fragment.objects.filter(namespace__name="acme:side").values_list("content", flat=True)
+        assert list(there) == ["The gate is blue."]
+
+
+def test_votes_of_a_source_count_no_more(carol, bob, agent_of, project):
+    def said(agent, source_id):
+        body = {
+            "namespace": "acme:main",
+            "content": "It is worth $1.",
+            "provenance": {"source": "tool_output", "source_id": source_id},
+            "claim": {"subject": "acme", "predicate": "contract value", "value": "$1"},
+        }
+        return agent.client.post("/api/v1/fragments", body, format="json").json()
+
+    stays = said(bob, "page-8")
+    said(agent_of(project, owner="eve"), "page-7")
+    before = state(project)
+    done = contain(carol, source_id="page-7")
+    assert done["extent"]["votes"] == 1
+    assert get(carol, f"fragments/{stays['id']}")["provenance"]["corroboration"] == 1
+    take_back(carol, done)
+    assert state(project) == before
+
+
+def test_what_had_faded_is_told_too(carol, mallory, alice, project):
+    body = {"namespace": "acme:main", "content": "It is worth nothing at all."}
+    faded = mallory.client.post("/api/v1/fragments", body, format="json").json()
+    context(alice)
+    with access.enter(access.system_principal(project), why="test"):
+        Fragment.objects.filter(id=faded["id"]).update(status="archived", archived_reason="decayed")
+    contain(carol, owner="mallory")
+    assert [one["reason"] for one in get(alice, "notices")["results"]] == ["contained"]

@@ -2,22 +2,28 @@
 -- row, and that it stands again only where something else was said before. As the owner, because row-level security
 -- would keep the GIN index unused; it filters by the project itself.
 CREATE FUNCTION nova_tell_receipts(project uuid, fragments uuid[], claims uuid[], reasons text[], successors uuid[])
-RETURNS void LANGUAGE sql SET search_path = pg_catalog, public, pg_temp AS $$
+RETURNS void LANGUAGE sql SET search_path = pg_catalog, public, pg_temp
+-- One memory may stand in many thousands of answers, of which the statistics know nothing yet.
+SET enable_nestloop = off AS $$
+    WITH told AS MATERIALIZED (
+        SELECT r.id, r.namespace_id, r.key_id, r.created_at, n.*
+        FROM memories_receipt r
+        CROSS JOIN LATERAL unnest(r.fragment_ids) AS f (id)
+        JOIN unnest(fragments, claims, reasons, successors) AS n (fragment, claim, reason, successor)
+            ON n.fragment = f.id
+        WHERE r.project_id = project AND r.fragment_ids && fragments
+    ), former AS MATERIALIZED (
+        SELECT DISTINCT ON (o.receipt_id, o.fragment_id, o.claim_id) o.receipt_id, o.fragment_id, o.claim_id, o.reason
+        FROM memories_recallnotice o WHERE o.project_id = project AND o.fragment_id = ANY (fragments)
+        ORDER BY o.receipt_id, o.fragment_id, o.claim_id, o.number DESC
+    )
     INSERT INTO memories_recallnotice (id, project_id, namespace_id, receipt_id, fragment_id, claim_id, reason,
         superseded_by, key_id, told_at, created_at)
-    SELECT gen_random_uuid(), r.project_id, r.namespace_id, r.id, n.fragment, n.claim, n.reason,
-        n.successor, r.key_id, r.created_at, clock_timestamp()
-    FROM memories_receipt r
-    CROSS JOIN LATERAL unnest(r.fragment_ids) AS f (id)
-    JOIN unnest(fragments, claims, reasons, successors) AS n (fragment, claim, reason, successor) ON n.fragment = f.id
-    LEFT JOIN LATERAL (
-        SELECT o.reason FROM memories_recallnotice o
-        WHERE o.project_id = project AND o.receipt_id = r.id AND o.fragment_id = n.fragment
-            AND o.claim_id IS NOT DISTINCT FROM n.claim
-        ORDER BY o.number DESC LIMIT 1
-    ) AS former ON true
-    WHERE r.project_id = project AND r.fragment_ids && fragments AND former.reason IS DISTINCT FROM n.reason
-        AND (n.reason <> 'restored' OR former.reason IS NOT NULL);
+    SELECT gen_random_uuid(), project, t.namespace_id, t.id, t.fragment, t.claim, t.reason, t.successor, t.key_id,
+        t.created_at, clock_timestamp()
+    FROM told t
+    LEFT JOIN former o ON o.receipt_id = t.id AND o.fragment_id = t.fragment AND o.claim_id IS NOT DISTINCT FROM t.claim
+    WHERE o.reason IS DISTINCT FROM t.reason AND (t.reason <> 'restored' OR o.reason IS NOT NULL);
 $$;
 
 -- What a change of status tells who was told of it; null: nothing. What upkeep puts away is no news.
@@ -56,11 +62,15 @@ BEGIN
     PERFORM nova_tell_receipts(c.project_id, array_agg(c.fragment_id), array_agg(c.id), array_agg(c.reason),
             array_agg(CASE c.reason WHEN 'superseded' THEN c.superseded_by_id END))
         FROM (
-            SELECT a.*, nova_notice_reason(b.status, a.status, 'rejected') AS reason
-            FROM after a JOIN before b ON b.id = a.id WHERE b.status <> a.status
+            -- First what changed: most updates of many claims change no status.
+            WITH changed AS MATERIALIZED (
+                SELECT a.*, nova_notice_reason(b.status, a.status, 'rejected') AS reason
+                FROM after a JOIN before b ON b.id = a.id WHERE b.status <> a.status
+            )
+            SELECT k.* FROM changed k
+            JOIN memories_fragment f ON f.project_id = k.project_id AND f.id = k.fragment_id
+            WHERE k.reason IN ('superseded', 'ruled_out', 'restored') AND f.status IN ('active', 'disputed')
         ) AS c
-        JOIN memories_fragment f ON f.project_id = c.project_id AND f.id = c.fragment_id
-        WHERE c.reason IN ('superseded', 'ruled_out', 'restored') AND f.status IN ('active', 'disputed')
         GROUP BY c.project_id;
     RETURN NULL;
 END $$;
