@@ -14,6 +14,7 @@ import memories.models.tenant
 from memories.migrations._promises import (
     References,
     event_tables,
+    in_module,
     tenant_tables,
     undo_event_tables,
     undo_tenant_tables,
@@ -21,6 +22,11 @@ from memories.migrations._promises import (
 
 REFERENCES: References = {"memories_containment": {}}
 EVENTS = ["memories_containmentevent"]
+FORMER = in_module("0039_recall_notices").WORKLOAD
+FOUND = "            OR EXISTS (SELECT FROM memories_{} e WHERE e.project_id = p.id AND e.recorded_in >= s.upto)\n"
+BACKUPS = FOUND.format("backupevent")
+# What is written into its history is sealed as all other.
+WORKLOAD = FORMER.replace(BACKUPS, BACKUPS + FOUND.format("containmentevent"))
 
 
 class Migration(migrations.Migration):
@@ -234,4 +240,5 @@ class Migration(migrations.Migration):
         ),
         migrations.RunSQL(tenant_tables(REFERENCES), undo_tenant_tables(REFERENCES)),
         migrations.RunSQL(event_tables(EVENTS, app="memories"), undo_event_tables(EVENTS, app="memories")),
+        migrations.RunSQL(WORKLOAD, FORMER),
     ]

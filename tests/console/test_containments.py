@@ -163,7 +163,7 @@ def test_what_no_form_sends_is_not_found(adam, form):
 def test_another_count_sets_nothing_aside_and_shows_what_would_be(adam, principal, poisoned, by_key, count):
     page = post(adam, "/containments/apply/", **by_key, expected_count=1)
     assert page.status_code == 409
-    assert "Nothing was set aside. 2 memories fit, not 1; nothing was set aside." in words(page)
+    assert "Nothing was set aside. 2 memories fit, not 1; look again." in words(page)
     assert "Set these 2 memories aside" in words(page)
     assert 'name="expected_count" value="2"' in page.text
     assert (statuses(principal, poisoned), count(Containment)) == (BEFORE, 0)
