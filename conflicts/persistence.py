@@ -160,8 +160,12 @@ def supersede_claims(
 
 def _move(rows: Any, successors: dict[uuid.UUID, uuid.UUID], done: Succession, *, now: datetime.datetime) -> None:
     """Set what was pending against what was replaced (by claim or fragment) against its successor."""
-    known: set[tuple[uuid.UUID | None, uuid.UUID]] = set()
-    for row in rows.select_for_update().order_by("created_at", "id"):
+    held = list(rows.select_for_update().order_by("created_at", "id"))
+    known: set[tuple[uuid.UUID | None, uuid.UUID | None]] = set()
+    if held:  # who faces the successor already does so once
+        facing = PendingConflict.objects.within(held[0].project_id).pending().filter(existing__in=successors.values())
+        known |= set(facing.values_list("newcomer_id", "existing_id"))
+    for row in held:
         successor = successors.get(row.existing_claim) or successors[row.existing_id]
         pair = row.newcomer_id, successor
         # A newcomer's conflicts with several that one replaced become one; with itself it has none.
