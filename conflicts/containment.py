@@ -30,6 +30,7 @@ from conflicts.snapshots import (
 )
 from memories.models import Claim, Fragment, Link
 from memories.models.enums import LinkKind, Status
+from memories.models.fragment import CONTAINED
 from memories.models.history import events_of
 from memories.models.sql import execute, fetch
 
@@ -39,16 +40,16 @@ ON_THEIR_KEYS = """
     WHERE c.project_id = %(project)s AND (c.namespace_id, c.key_digest) IN (
         SELECT k.namespace_id, k.key_digest FROM memories_claim k
         WHERE k.project_id = %(project)s AND k.fragment_id = ANY (%(ids)s))"""
-SET_ASIDE = """
-    UPDATE memories_fragment SET status = 'quarantined', archived_reason = 'contained', updated_at = %(now)s,
+SET_ASIDE = f"""
+    UPDATE memories_fragment SET status = 'quarantined', archived_reason = '{CONTAINED}', updated_at = %(now)s,
         revision = revision + 1
     WHERE project_id = %(project)s AND id = ANY (%(ids)s)"""
 # What these took the place of, with the claims in which they did.
-YIELDED = """
+REPLACED = f"""
     SELECT l.id, c.id FROM memories_fragment l
     LEFT JOIN memories_claim c ON c.project_id = l.project_id AND c.fragment_id = l.id AND c.status = 'superseded'
         AND coalesce(c.superseded_by_id, l.superseded_by_id) = ANY (%(ids)s)
-    WHERE l.project_id = %(project)s AND l.archived_reason <> 'contained' AND (
+    WHERE l.project_id = %(project)s AND l.archived_reason <> '{CONTAINED}' AND (
         (l.status = 'superseded' OR l.archived_reason = 'superseded') AND l.superseded_by_id = ANY (%(ids)s)
         OR l.id IN (SELECT s.fragment_id FROM memories_claim s
             WHERE s.project_id = %(project)s AND s.status = 'superseded' AND s.superseded_by_id = ANY (%(ids)s)))
@@ -191,10 +192,10 @@ def decided(
     return list(rows.order_by("resolved_at", "id").values_list("id", flat=True))
 
 
-def losers_of(project_id: uuid.UUID, fragment_ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, list[uuid.UUID]]:
-    """Return what these took the place of, with its claims, the strongest first."""
+def replaced_by(project_id: uuid.UUID, fragment_ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, list[uuid.UUID]]:
+    """Return what these took the place of, whatever it says, with its claims, the strongest first."""
     found: dict[uuid.UUID, list[uuid.UUID]] = {}
-    for fragment_id, claim_id in fetch(YIELDED, {"project": project_id, "ids": list(fragment_ids)}):
+    for fragment_id, claim_id in fetch(REPLACED, {"project": project_id, "ids": list(fragment_ids)}):
         if fragment_id not in fragment_ids:
             found.setdefault(fragment_id, []).extend([claim_id] if claim_id else [])
     return found
@@ -250,7 +251,7 @@ def take_back(
     rows = Fragment.objects.within(project_id).filter(id__in=named)
     known = {str(i) for i in rows.values_list("id", flat=True)}
     after = {key: state for key, state in journal["after"].items() if key in known}
-    # What a memory took the place of that was forgotten since stands, as after every forgetting.
+    # What had lost to a memory that was forgotten since stands, as after every forgetting.
     former = {
         key: state
         for key, state in journal["fragments"].items()

@@ -161,6 +161,11 @@ class Principal:
         """Whether it covers the whole project with all users, not only some of its namespaces."""
         return f"{self.project}:*" in self.namespaces and self.speaks_for_all
 
+    @property
+    def asks_for_all(self) -> bool:
+        """Whether a request may be about all of the project: its grant covers that, and it names no user."""
+        return self.covers_all and self.user is None
+
     def scope(self, name: str) -> str:
         """Return a namespace as this request means it: with the request's user, unless the name has one."""
         root, user = parts_of(name)

@@ -129,17 +129,12 @@ class RestoreAnswer(OperationAnswer):
 
 
 def _visible(request: Request, rows: Any) -> Any:
-    return rows if _sees_all(request) else rows.none()
-
-
-def _sees_all(request: Request) -> bool:
-    principal = principal_of(request)
-    return principal.covers_all and principal.user is None
+    return rows if principal_of(request).asks_for_all else rows.none()
 
 
 def backup_of(request: Request, backup_id: uuid.UUID) -> Backup:
     """Return the backup. Raise NotFound, also for who covers only a part of the project, or asks for a user."""
-    if not _sees_all(request):
+    if not principal_of(request).asks_for_all:
         raise NotFound("backup")
     return backups.get_backup(principal_of(request), backup_id)
 

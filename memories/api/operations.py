@@ -48,7 +48,7 @@ def rows_of(principal: Principal) -> Any:
 def visible_to(principal: Principal, rows: Any) -> Any:
     """Those of covered namespaces; those of the whole project for who covers it, unless they ask for one user."""
     covered = rows.filter(namespace__in=access.readable_scopes(principal))
-    return covered | rows.filter(namespace=None) if principal.covers_all and principal.user is None else covered
+    return covered | rows.filter(namespace=None) if principal.asks_for_all else covered
 
 
 def changeable(principal: Principal, operation_id: uuid.UUID, *, kind: str | None = None) -> Operation:

@@ -108,7 +108,7 @@ def changes(request: Any) -> HttpResponse:
     since = parse_datetime(request.GET.get("since", "").replace(" ", "+"))
     if since is None or since.tzinfo is None:
         raise Http404
-    now, refusal = timezone.now(), None
+    now = timezone.now()
     found, refusal = run_action(lambda: difference(request.principal, since=since, until=now, now=now))
     context: dict[str, Any] = {"since": since, "now": now, "found": found, "refusal": refusal}
     address = {"since": since.isoformat()}

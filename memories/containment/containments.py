@@ -139,29 +139,38 @@ def undo(principal: Principal, containment_id: uuid.UUID, *, now: datetime.datet
         keys = ApiKey.objects.within(row.project_id).filter(id__in=row.report["keys"], revoked_at=row.applied_at)
         owners, contained = _targets(Containment.objects.in_force(row.project_id).exclude(id=row.id))
         keys.exclude(Q(owner__in=owners) | Q(id__in=contained)).update(revoked_at=None)
-        waiting = Exchange.objects.within(row.project_id).filter(not_before=NEVER)
-        waiting.filter(key__in=ApiKey.objects.within(row.project_id).filter(revoked_at=None)).update(not_before=now)
+        said = Exchange.objects.within(row.project_id).filter(not_before=NEVER)
+        said.exclude(Q(key__owner__in=owners) | Q(key__in=contained)).update(not_before=now)
         row.undone_by, row.undone_at = principal.owner_id, now
         row.save(update_fields=["undone_by", "undone_at"])
+        _release_returned(row, now=now)
         return row
+
+
+def _release_returned(row: Containment, *, now: datetime.datetime) -> None:
+    """Let what came back from the archive while it was in force stand, as far as nobody opposes it."""
+    grants = ApiKey.objects.within(row.project_id).filter(id=row.target_id).values("grant")
+    rows = Fragment.objects.within(row.project_id).filter(archived_reason=CONTAINED)
+    rows = rows.filter(Q(owner_id=row.target_id) | Q(grant_id__in=grants))
+    writings = list(rows.values_list("id", "owner_id", "grant_id", "created_at"))
+    left = {which for which, *_ in writings} - Containment.objects.reaching(row.project_id, writings)
+    claims = Claim.objects.by_fragment(row.project_id, left)
+    rows.filter(id__in=left).update(status=Status.SUPERSEDED, archived_reason="")
+    reinstate(row.project_id, {which: [claim.id for claim in claims.get(which, ())] for which in left}, now=now)
 
 
 def containments(principal: Principal) -> Any:
     """Return the containments of the project; none for whom only a part of it is there. Raise NotPermitted."""
     principal.require("admin")
     rows = Containment.objects.within(principal.project_id)
-    return rows if _covers_all(principal) else rows.none()
-
-
-def _covers_all(principal: Principal) -> bool:
-    return principal.covers_all and principal.user is None
+    return rows if principal.asks_for_all else rows.none()
 
 
 @contextmanager
 def _entered(principal: Principal, *, why: str) -> Iterator[Principal]:
     """With the users of every namespace. Raise NotPermitted, NotFound."""
     principal.require("admin")
-    if not _covers_all(principal):
+    if not principal.asks_for_all:
         raise NotFound("containment")
     everybody = principal.of_everybody()
     with access.enter(everybody, why=why):
@@ -185,7 +194,7 @@ def _apply(
     _refuse(principal, extent, expected=expected)
     extent.answers = Receipt.objects.carrying([extent.contained]).get(0, Carried())
     waiting = belief.waiting_against(project_id, extent.contained)
-    losers = belief.losers_of(project_id, extent.contained)
+    losers = belief.replaced_by(project_id, extent.contained)
     recording = belief.Recording(project_id, {*extent.contained, *originals, *waiting, *losers})
     key_id = ground.target_id if ground.kind == ContainmentKind.KEY else None
     for owner_id in ground.owners:

@@ -27,10 +27,10 @@ REWRITTEN = """
             WHERE b.project_id = e.project_id AND b.pgh_obj_id = e.pgh_obj_id AND b.pgh_id < e.pgh_id
             ORDER BY b.pgh_id DESC LIMIT 1)"""
 # Whatever was derived from it.
-DERIVED = """
+DERIVED = f"""
     SELECT id FROM memories_fragment
     WHERE project_id = %(project)s AND (parents && %(ids)s OR roots && %(ids)s) AND source_type <> 'digest'
-        AND archived_reason <> 'contained'"""
+        AND archived_reason <> '{CONTAINED}'"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ def by_key(principal: Principal, key_id: str, *, since: datetime.datetime | None
     rows = ApiKey.objects.within(principal.project_id).select_related("owner")
     short = key_id.removeprefix("nova_").partition("_")[0]
     found = rows.filter(Q(id=_id(key_id)) if _id(key_id) else Q(key_id=short)).first()
-    if found is None or not principal.covers_all:
+    if found is None:
         raise NotFound("key")
     return ContainmentGround(ContainmentKind.KEY, found.owner_id, (found,), since=since)
 
@@ -72,7 +72,7 @@ def by_owner(principal: Principal, owner: str, *, since: datetime.datetime | Non
     """Return the ground that an owner is, by id or name, with all keys. Raise NotFound."""
     rows = Owner.objects.within(principal.project_id)
     found = rows.filter(name=owner).first() or rows.filter(id=_id(owner)).first()
-    if found is None or not principal.covers_all:
+    if found is None:
         raise NotFound("owner")
     keys = tuple(ApiKey.objects.within(principal.project_id).filter(owner=found).order_by("created_at", "id"))
     return ContainmentGround(ContainmentKind.OWNER, found.id, keys, since=since)

@@ -10,15 +10,17 @@ from typing import Any
 
 from conflicts.rulings import fragment_ruled
 from memories.models.enums import STANDING
+from memories.models.fragment import CONTAINED
 from memories.models.lineage import lineages_in, quoting
 from memories.models.scoring import relevance_of
 from memories.models.sql import execute, fetch
 from memories.namespaces.copies import CopyRoute
 
 # Every memory of both sides with the root of its line: copies of one memory have one, and so have those of one key.
+# What is contained is nobody’s word: it goes nowhere, and where a copy comes to it stands for nothing.
 SIDES = """
     CREATE TEMP TABLE branch_{side} ON COMMIT DROP AS
-    SELECT f.id, CASE f.archived_reason WHEN 'contained' THEN 'archived' ELSE f.status END AS status,  -- nobody's word
+    SELECT f.id, CASE f.archived_reason WHEN '{contained}' THEN 'archived' ELSE f.status END AS status,
         f.revision, f.created_at, f.fingerprint, f.authority, f.compression,
         coalesce(o.root_id, f.id) AS root, f.key, o.origin_id,
         jsonb_build_array(f.extra -> 'trigger', f.extra -> 'steps') AS beside,
@@ -28,7 +30,7 @@ SIDES = """
     FROM memories_fragment f
     LEFT JOIN memories_origin o ON o.project_id = f.project_id AND o.fragment_id = f.id
     WHERE f.project_id = %(project)s AND f.namespace_id = %({side})s
-        AND (f.archived_reason <> 'contained' OR '{side}' = 'target')"""
+        AND (f.archived_reason <> '{contained}' OR '{side}' = 'target')"""
 # Of several of one line the copy of this very memory, else the one that stands, else the youngest.
 PAIRS = """
     CREATE TEMP TABLE branch_pairs ON COMMIT DROP AS
@@ -129,7 +131,7 @@ def compare_namespaces(way: CopyRoute) -> Lineup:
     """Compare both namespaces; leaves `branch_source`, `branch_target` and `branch_pairs` for `carrying`."""
     with at_once():
         for side in ("source", "target"):
-            execute(SIDES.format(side=side), way.values)
+            execute(SIDES.format(side=side, contained=CONTAINED), way.values)
             execute(f"CREATE INDEX ON branch_{side} (line); CREATE UNIQUE INDEX ON branch_{side} (id)", [])
             execute(f"ANALYZE branch_{side}", [])
         execute(PAIRS, [])

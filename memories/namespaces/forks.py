@@ -9,6 +9,7 @@ from memories import access, failpoints
 from memories.access import Principal
 from memories.errors import NovaError
 from memories.models import Fragment, Namespace, Operation, Origin
+from memories.models.fragment import CONTAINED
 from memories.models.namespace import SHARED, is_written, parts_of
 from memories.models.sql import execute, fetch
 from memories.namespaces.copies import PARTS, PARTS_OF_NAMESPACES, CopyRoute, await_vectors, chosen, copy, note_origins
@@ -92,7 +93,7 @@ def copy_namespace(source: Namespace, name: str) -> dict[str, Any]:
     total = _lock_memories(source)
     _made_a_branch(source, target)
     way = CopyRoute(source, target, with_users=True)
-    with chosen(way, rows="t.archived_reason <> 'contained'") as copied:
+    with chosen(way, rows=f"t.archived_reason <> '{CONTAINED}'") as copied:
         for part in (*PARTS, *PARTS_OF_NAMESPACES):
             copy(way, part)
             failpoints.reach(f"branches.fork.{part.table}")

@@ -68,7 +68,7 @@ def runs_of(principal: Principal) -> RecallRunQuerySet:
     """Return the runs over what somebody reads; of several namespaces for who covers all. Inside `access.enter`."""
     rows: RecallRunQuerySet = RecallRun.objects.within(principal.project_id).select_related("namespace")
     runs = rows.filter(namespace__in=access.readable_scopes(principal))
-    return runs | rows.filter(namespace=None) if principal.covers_all and principal.user is None else runs
+    return runs | rows.filter(namespace=None) if principal.asks_for_all else runs
 
 
 def keep(

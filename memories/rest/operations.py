@@ -62,7 +62,7 @@ def place_of(principal: Principal, name: str | None) -> Namespace | None:
 
 def require_all(principal: Principal) -> None:
     """Whoever touches the whole project has to cover it."""
-    if not principal.covers_all or principal.user is not None:
+    if not principal.asks_for_all:
         raise NotPermitted("this request covers only a part of the project: name a namespace")
 
 

@@ -137,7 +137,7 @@ def entries(
         values = {
             "project": principal.project_id,
             "namespaces": [scope.id for scope in scopes],
-            "all": namespace is None and principal.covers_all and principal.user is None,
+            "all": namespace is None and principal.asks_for_all,
             "kinds": list(kinds),
             "since": since,
             "until": until,

@@ -48,7 +48,7 @@ class WebhookDraft:
 def webhooks_of(principal: Principal) -> Any:
     """Return the project's; none for who does not cover all of it."""
     rows = Webhook.objects.within(principal.project_id).select_related("namespace")
-    return rows if _sees_all(principal) else rows.none()
+    return rows if principal.asks_for_all else rows.none()
 
 
 def find_webhook(principal: Principal, webhook_id: uuid.UUID) -> Webhook:
@@ -69,7 +69,7 @@ def create_webhook(principal: Principal, draft: WebhookDraft, *, now: datetime.d
         place = access.find(principal, draft.namespace) if draft.namespace else None
         if draft.namespace and place is None:
             raise NotFound("namespace")
-        if not _sees_all(principal):
+        if not principal.asks_for_all:
             raise NotPermitted("webhooks take a key for all of the project")
         if Webhook.objects.within(principal.project_id).count() >= MOST:
             raise TooManyWebhooks
@@ -124,7 +124,3 @@ def check_url(url: str) -> None:
         return
     if not is_allowed(literal):
         raise BadUrl("This address is private.")
-
-
-def _sees_all(principal: Principal) -> bool:
-    return principal.covers_all and principal.user is None

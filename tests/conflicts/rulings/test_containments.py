@@ -457,6 +457,7 @@ def test_what_was_said_in_a_chat_waits_until_it_is_taken_back(carol, agent_of, p
     turn = CapturedTurn("user", "The gate code of the north building is 9999.", "s1", 1, True)
     wish = {"namespace": "acme:main", "conversation_id": "c", "receipt_id": None, "now": timezone.now()}
     capture(agent.principal, [turn], **wish)
+    keys.revoke(project, agent.row.key_id, now=timezone.now())  # rotated, say: what it said before counts all the same
     done = contain(carol, owner="mallory")
     service = access.system_principal(project)
     assert ingest_exchanges(service, now=timezone.now()) == 0
@@ -487,10 +488,12 @@ def test_what_left_before_comes_back_contained(carol, mallory, project):
     with access.enter(service, why="test"):
         cause = {uuid.UUID(gone["id"]): Cause(EvictionReason.LOW_WEIGHT, {})}
         remove_fragments(project.id, cause, copied=CopyReason.EVICTED, operation_id=None, now=timezone.now())
-    contain(carol, owner="mallory")
+    done = contain(carol, owner="mallory")
     answer = carol.client.post(f"/api/v1/tombstones/{gone['id']}/restore", {}, format="json")
     assert answer.status_code in (200, 201), answer.json()
     assert status(carol, gone) == "quarantined"
+    take_back(carol, done)
+    assert status(carol, gone) == "active"
 
 
 def test_what_was_let_in_before_is_not_written_after(carol, mallory):
