@@ -15,7 +15,6 @@ from conflicts.authority import ranks_of
 from conflicts.bulk_changes import end_waiting_of_many
 from conflicts.enums import Ballot
 from conflicts.evaluation import Evaluation, place_of
-from conflicts.locks import MOST_KEYS, lock_namespaces
 from conflicts.models import PendingConflict, Ruling, Vote
 from conflicts.persistence import ensure_conflicts, one_value_checked_at_the_end, pair_as_before
 from conflicts.snapshots import (
@@ -77,11 +76,6 @@ REOPENED = """
             AND n.session_id = c.session_id AND n.id <> c.id AND n.status IN ('active', 'disputed')
             AND n.valid_from > coalesce(c.valid_from, '-infinity')))
     WHERE c.project_id = %(project)s AND c.id = %(claim)s AND c.valid_until = %(closed)s"""
-
-
-def hold(namespace_ids: Iterable[uuid.UUID]) -> None:
-    """Let nobody decide in these namespaces until the transaction ends; before anything is read."""
-    lock_namespaces(set(namespace_ids), claims=MOST_KEYS + 1)
 
 
 class Recording:

@@ -84,4 +84,5 @@ class Keep(TextChoices):
 
 # Why a decision archived a memory: it was rejected, a person typed another one in its place, the like was rejected.
 REJECTED, EDITED, PRECEDENT_REJECTED = "rejected", "edited", "precedent_rejected"
+UNDONE = "undone"  # of what a person typed, once that decision is taken back
 DECIDED_AGAINST = (REJECTED, EDITED, PRECEDENT_REJECTED)

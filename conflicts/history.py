@@ -115,7 +115,7 @@ def claims(principal: Principal, question: BeliefQuery, *, now: datetime.datetim
     known_at = question.known_at if question.known_at and question.known_at < now else None
     with access.enter(principal, why="claims"):
         if known_at:
-            _refuse_let_go(principal, known_at)
+            refuse_let_go(principal.project_id, known_at)
         names = _names(principal, question.namespace, with_root=question.with_root)
         rows: QuerySet[Any] = _fragments(principal, names)
         key = _key(names, question)
@@ -141,8 +141,9 @@ def claims(principal: Principal, question: BeliefQuery, *, now: datetime.datetim
     return rows.filter(id__in=events.values("fragment"))
 
 
-def _refuse_let_go(principal: Principal, known_at: datetime.datetime) -> None:
-    horizon = AuditHorizon.objects.within(principal.project_id).first()
+def refuse_let_go(project_id: uuid.UUID, known_at: datetime.datetime) -> None:
+    """Raise HistoryLetGo for a time of which nothing is known any more."""
+    horizon = AuditHorizon.objects.within(project_id).first()
     if horizon and known_at < horizon.sealed_at:
         raise HistoryLetGo(f"history begins on {horizon.sealed_at:%Y-%m-%d}: ask for a later known_at")
 

@@ -36,6 +36,11 @@ def lock_namespace(namespace_id: uuid.UUID) -> None:
     _lock_numbers([_number(namespace_id.bytes)])
 
 
+def lock_belief(namespace_ids: Iterable[uuid.UUID]) -> None:
+    """Let nobody decide in these namespaces until the transaction ends; before anything is read."""
+    lock_namespaces(set(namespace_ids), claims=MOST_KEYS + 1)
+
+
 def lock_keys(places: Iterable[Place]) -> None:
     """Hold these keys until the transaction ends. The namespaces are locked already."""
     _lock_numbers(sorted(_number(namespace_id.bytes + key) for namespace_id, key in set(places)))

@@ -14,8 +14,9 @@ from conflicts.admission import (
 )
 from conflicts.claim_drafts import ClaimDraft, Statement
 from conflicts.claims import exclude_each_other
-from conflicts.locks import MOST_KEYS, lock_keys, lock_namespace
+from conflicts.locks import MOST_KEYS, lock_belief, lock_keys, lock_namespace
 from conflicts.models import PendingConflict, Ruling
+from conflicts.persistence import one_value_checked_at_the_end
 
 __all__ = [
     "Admission",
@@ -24,10 +25,12 @@ __all__ = [
     "Disputed",
     "exclude_each_other",
     "lock_claimed_keys",
+    "lock_belief",
     "lock_keys",
     "lock_namespace",
     "MOST_KEYS",
     "Newcomer",
+    "one_value_checked_at_the_end",
     "PendingConflict",
     "readmit",
     "return_unchanged",

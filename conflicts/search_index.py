@@ -2,7 +2,7 @@
 
 import datetime
 import uuid
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from django.db import connection
@@ -122,6 +122,15 @@ def reindex_fragment(fragment: Fragment, vector: Any, claims: Sequence[Claim], *
     for table in (PendingEmbedding, Embedding):
         table.objects.filter(project_id=fragment.project_id, fragment_id=fragment.id).delete()
     index_fragments([(fragment, vector, claims)], model=model)
+
+
+def reindex_texts(project_id: uuid.UUID, fragment_ids: Collection[uuid.UUID], *, model: EmbeddingModel) -> None:
+    """Replace what search needs of fragments whose text is another one; their vectors follow."""
+    for table in (PendingEmbedding, Embedding):
+        table.objects.filter(project_id=project_id, fragment_id__in=fragment_ids).delete()
+    claims = Claim.objects.by_fragment(project_id, fragment_ids)
+    rows = Fragment.objects.within(project_id).filter(id__in=fragment_ids)
+    index_fragments([(row, None, claims.get(row.id, [])) for row in rows], model=model)
 
 
 def embeddings(rows: Sequence[tuple[Fragment, Any, Sequence[Claim]]], *, model: EmbeddingModel) -> list[Embedding]:

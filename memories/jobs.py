@@ -24,6 +24,7 @@ from memories import (
     operations,
     packs,
     recall_checks,
+    rollbacks,
     upkeep,
 )
 from memories.access import Principal
@@ -89,6 +90,17 @@ KINDS: Mapping[str, OperationKind] = {
         dry_runs=True,
         own_door=True,
     ),
+    "rollback": OperationKind(
+        rollbacks.roll_back,
+        rollbacks.check_rollback,
+        undo=rollbacks.undo_rollback,
+        check_undo=upkeep.consolidation.refuse_unfit,
+        check_start=rollbacks.refuse_unfit_rollback,
+        permit=rollbacks.permit_rollback,
+        one_namespace=True,
+        dry_runs=True,
+        own_door=True,
+    ),
     "propose": OperationKind(governance.propose_way_out, governance.check_impasse, one_namespace=True, own_door=True),
     "evolve": OperationKind(governance.find_contradictions, governance.check_evolving, one_namespace=True),
     "pack": OperationKind(packs.write, packs.check, one_namespace=True),
@@ -128,7 +140,7 @@ KINDS: Mapping[str, OperationKind] = {
     ),
 }
 UNDO = "undo"
-RECORDED, FROM_ARCHIVE = ("consolidate", "merge"), ("archive", "compact", "evict")  # what their undo reads
+FROM_ARCHIVE = ("archive", "compact", "evict")  # what their undo reads
 IDLE = datetime.timedelta(days=1)  # between two consolidations of a namespace in which nothing changes
 
 
@@ -438,7 +450,7 @@ def expire(principal: Principal, *, now: datetime.datetime) -> int:
     """Delete operations that ended OPERATION_DAYS ago and can't be undone any more; how many. 0 days keep them all."""
     if not settings.OPERATION_DAYS:
         return 0
-    longer = dict.fromkeys(RECORDED, settings.CONSOLIDATION_UNDO_DAYS) | dict.fromkeys(
+    longer = dict.fromkeys(upkeep.consolidation.RECORDED, settings.CONSOLIDATION_UNDO_DAYS) | dict.fromkeys(
         FROM_ARCHIVE, settings.ARCHIVE_DAYS
     )
     return operations.expire(principal, now=now, days=settings.OPERATION_DAYS, longer=longer)

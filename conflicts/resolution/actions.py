@@ -11,7 +11,7 @@ from django.db.models import F
 from conflicts.admission import Newcomer
 from conflicts.claim_drafts import ClaimDraft
 from conflicts.claims import assertion_from, claim_of
-from conflicts.enums import EDITED, REJECTED, ConflictKind, Keep, Resolution
+from conflicts.enums import EDITED, REJECTED, UNDONE, ConflictKind, Keep, Resolution
 from conflicts.evaluation import Evaluation, place_of
 from conflicts.gate import Assertion, Period
 from conflicts.key_state import KeyState
@@ -25,8 +25,6 @@ from memories.errors import NovaError
 from memories.models import Claim, EmbeddingModel, Fragment, Link
 from memories.models.bulk import insert
 from memories.models.enums import STANDING, LinkKind, Status
-
-UNDONE = "undone"
 
 
 class NotApplicable(NovaError):

@@ -32,9 +32,8 @@ from django.db.models.expressions import RawSQL
 from django.db.models.functions import Cast, Coalesce, RowNumber
 from django.utils import timezone
 
-from conflicts.enums import Ballot, ConflictKind, Resolution
+from conflicts.enums import UNDONE, Ballot, ConflictKind, Resolution
 from conflicts.models import PendingConflict, Ruling, Vote
-from conflicts.resolution.actions import UNDONE
 from conflicts.resolution.decisions import visible_conflicts, waiting, with_claims
 from conflicts.resolution.key_candidates import challenger_of, repetitions
 from conflicts.resolution.review_queue import SOURCE, unforked

@@ -22,7 +22,7 @@ class ProjectTimelineView(APIView):
 
     @extend_schema(operation_id="timeline", parameters=[TimelineEntriesQuery], responses={200: page_of(EntryAnswer)})
     def get(self, request: Request) -> Response:
-        """Decisions, consolidations, restores, merges, forks, backups, evictions, forgettings, deletions, containments.
+        """Decisions, consolidations, restores, merges, forks, backups, evictions, forgettings, deletions, containments, rollbacks.
 
         And what took one of them back. Newest first, of the namespaces that the key covers; what concerns all of the
         project is told to a key for all of it, where no namespace is asked for.

@@ -42,6 +42,7 @@ from memories.api.packs import PackDownloadView, PacksView
 from memories.api.predicates import PredicatesView, PredicateView
 from memories.api.proposals import AcceptView, DismissView, ProposalStatsView, ProposalsView, ProposalUndoView
 from memories.api.recall_checks import RecallChecksView, RecallCheckView, RecallFileView, RecallRunsView
+from memories.api.rollbacks import RollbackView
 from memories.api.rulings import RulingsView
 from memories.api.search import SearchBatchView, SearchView
 from memories.api.tasks import RecentTasksView, TasksView
@@ -84,6 +85,7 @@ urlpatterns = [
     path("cases/<str:case_id>", CaseView.as_view()),
     path("cases/<str:case_id>/resolve", CaseResolveView.as_view()),
     path("cases/<str:case_id>/undo", CaseUndoView.as_view()),
+    path("rollbacks", RollbackView.as_view()),
     path("timeline", ProjectTimelineView.as_view()),
     path("timeline/difference", DifferenceView.as_view()),
     path("containments", ContainmentsView.as_view()),

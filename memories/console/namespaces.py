@@ -18,7 +18,7 @@ from memories.access import NotFound, Principal, users
 from memories.console.auth import member
 from memories.console.errors import Refusal, run_action
 from memories.console.form_addresses import takes_form
-from memories.console.merge_preview import MergeList, report_lists
+from memories.console.memory_lists import MemoryList, report_lists
 from memories.console.operations import id_of, place_of, rows_of
 from memories.console.recall_losses import lost_checks
 from memories.console.undo_strip import show_done
@@ -162,7 +162,7 @@ class Look:
     """What a merge would do, list by list; and the merge that it was used for."""
 
     operation: Operation
-    lists: list[MergeList]
+    lists: list[MemoryList]
     run: Operation | None
     lost: list[RecallCheck]
 

@@ -12,6 +12,7 @@ from django.http import Http404, HttpResponse, HttpResponseRedirect, QueryDict
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.dateparse import parse_datetime
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 from django_htmx.http import HttpResponseClientRefresh
@@ -22,17 +23,20 @@ from memories.console.auth import member
 from memories.console.errors import Refusal, run_action
 from memories.console.form_addresses import takes_form
 from memories.console.job_form import SAID, JobForm, form_of, read_options, run_address, start_job
-from memories.console.merge_preview import MergeList, report_lists
+from memories.console.memory_lists import MemoryList, report_lists, rollback_lists
 from memories.console.pagination import page_of
 from memories.console.plan_steps import StepPage, left_out, page_number, steps_of
 from memories.console.recall_losses import lost_checks
-from memories.console.reports import ReportText, merge_lines, restore_told
+from memories.console.reports import ReportText, merge_lines, restore_told, rollback_lines
 from memories.console.snippets import action_curl, server_url
 from memories.models import Backup, Namespace, Operation, PendingEmbedding, RecallCheck
 from memories.models.enums import OperationState, Verb
 
 STALLED = datetime.timedelta(seconds=30)
-CONSOLIDATE = "consolidate"
+CONSOLIDATE, ROLLBACK = "consolidate", "rollback"
+# Kinds whose reports list memories; and from where a plan is run.
+LISTED = {"merge": report_lists, ROLLBACK: rollback_lists}
+APPLIED_AT = {CONSOLIDATE: "console:apply", ROLLBACK: "console:rollback-run"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +53,7 @@ class ShownOperation:
     told: ReportText | None = None
     run: Operation | None = None
     # What a merge did or would do, memory by memory.
-    lists: Sequence[MergeList] = ()
+    lists: Sequence[MemoryList] = ()
     # The recall checks that it lost, or would lose.
     lost: Sequence[RecallCheck] = ()
     # Whether the backup that it is about is still there.
@@ -66,6 +70,16 @@ class ShownOperation:
     def did(self) -> bool:
         """Whether it changed what it was to change."""
         return bool(self.row.state == OperationState.SUCCEEDED and not self.row.dry_run)
+
+    @property
+    def applied_at(self) -> str:
+        """Where a form of this plan leads that runs it."""
+        return reverse(APPLIED_AT[self.row.kind], args=[self.row.id]) if self.row.kind in APPLIED_AT else ""
+
+    @property
+    def to(self) -> datetime.datetime | None:
+        """To when a rollback goes."""
+        return parse_datetime(str(self.row.options.get("to", "")))
 
     @property
     def rate(self) -> str:
@@ -195,7 +209,9 @@ def _curls(request: Any, shown: ShownOperation) -> list[tuple[str, str]]:
         plan = {"namespace": row.namespace.name, "plan_id": str((row.report or {}).get("plan_id", row.id))}
         plan |= {"confirm": True} if "confirm" in shown.offers else {}
         plan |= {"accept_recall_loss": True} if shown.lost else {}
-        found.append(("Run this plan", action_curl(base, "/api/v1/consolidations", plan)))
+        plan |= {"to": row.options["to"]} if row.kind == ROLLBACK else {}
+        path = "/api/v1/rollbacks" if row.kind == ROLLBACK else "/api/v1/consolidations"
+        found.append(("Run this plan", action_curl(base, path, plan)))
     return found
 
 
@@ -211,7 +227,8 @@ def read(request: Any, operation_id: uuid.UUID, *, now: datetime.datetime) -> Sh
         seen = row.heartbeat_at
         stalled = row.state == OperationState.RUNNING and seen is not None and now - seen > STALLED
         run = _run_of(row)
-        lists = report_lists(principal, row.report or {}, done=not row.dry_run) if row.kind == "merge" else []
+        list_memories = LISTED.get(row.kind)
+        lists = list_memories(principal, row.report or {}, done=not row.dry_run) if list_memories else []
         lost = lost_checks(principal, row.report or {})
         backup_id = row.options.get("backup_id")
         waited = (row.report or {}).get("waiting_for_vectors", 0)
@@ -252,6 +269,8 @@ def _lines(row: Operation) -> list[tuple[str, str]]:
     report = row.report or {}
     if row.kind == "merge":
         return merge_lines(report, done=not row.dry_run)
+    if row.kind == ROLLBACK and "counts" in report:
+        return rollback_lines(report, done=not row.dry_run)
     if row.kind in (CONSOLIDATE, jobs.UNDO):
         return upkeep.consolidation.report_lines(report)
     nested = {
@@ -273,7 +292,7 @@ def _offers(principal: Principal, row: Operation, *, is_used: bool) -> frozenset
     did = ended_well and not row.dry_run and not report.keys() & {"undone", "expired"}
     offered = {
         "cancel": row.state in operations.OPEN and not row.cancel_requested,
-        "apply": row.kind == CONSOLIDATE and row.dry_run and ended_well and bool(planned) and not is_used,
+        "apply": row.dry_run and ended_well and not is_used and (bool(planned) or row.kind == ROLLBACK),
         "confirm": row.kind == CONSOLIDATE
         and (row.error or {}).get("code") in ("needs_confirmation", "recall_lost")
         and bool(report.get("plan_id"))

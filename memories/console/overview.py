@@ -65,6 +65,7 @@ def overview(principal: Principal, *, now: datetime.datetime) -> Overview:
         found = figures_of(rows, since=since, now=now, own=own)
         opened = _opened_by_day(principal, since)
         saved = [_backup(proofs, now)] if Verb.ADMIN in principal.verbs else []
+        capacity = upkeep.lifecycle.Capacity.of(found.total, own)
         return Overview(
             needs=[*_needs(principal, found.held, now), *_proposed(principal, namespaces, now), *saved],
             counts=[(word, found.status[word], _list(status=word)) for word in Status.values],
@@ -81,12 +82,12 @@ def overview(principal: Principal, *, now: datetime.datetime) -> Overview:
                 link=lambda tenth: _list(relevance=tenth),
             ),
             searches=searches_of(principal, days),
-            octets=found.octets + found.total * upkeep.lifecycle.vector_octets(),
+            octets=found.octets + capacity.vectors,
             crossings=[
                 ("get cold within a week", found.cooling, _list(relevance="cooling")),
                 ("fade within a week", found.fading, _list(relevance="fading")),
             ],
-            capacity=upkeep.lifecycle.Capacity.of(found.total, own),
+            capacity=capacity,
             is_new=not found.total,
         )
 

@@ -52,6 +52,34 @@ MERGED = MERGES | {
     "carried": "On both sides: details, votes and use moved along",
     "history": "Former versions brought along",
 }
+# Of a rollback: lists of memories, what is counted beside them, and why something was let be.
+ROLLBACKS = {
+    "set_aside": "Came since: are archived",
+    "changed": "Changed since: stand as they stood",
+    "reworded": "Rewritten since: read as they did",
+    "returned": "Evicted since: come back",
+}
+ROLLED_BACK = {
+    "set_aside": "Came since: were archived",
+    "changed": "Changed since: stand as they stood",
+    "reworded": "Rewritten since: read as they did",
+    "returned": "Evicted since: came back",
+}
+BESIDE_ROLLBACKS = {
+    "conflicts_reopened": "Conflicts that wait again",
+    "conflicts_closed": "Conflicts that wait no more",
+    "rulings_withdrawn": "Decisions taken back",
+    "rulings_restored": "Decisions that hold again",
+}
+LET_BE = {
+    "contained": "contained",
+    "forgotten": "forgotten since",
+    "purged": "evicted since, and no copy is kept",
+    "text_forgotten": "former text was forgotten",
+    "text_lost": "former text is not kept",
+    "words_lost": "former claim is not kept",
+    "details": "tags and the like",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,3 +156,11 @@ def merge_lines(report: Mapping[str, Any], *, done: bool) -> list[tuple[str, str
     says = MERGED if done else MERGES
     lines = [(text, str(counts[name])) for name, text in says.items() if name in counts]
     return lines + [(f"Left out: {reason.replace('_', ' ')}", str(n)) for reason, n in because.items()]
+
+
+def rollback_lines(report: Mapping[str, Any], *, done: bool) -> list[tuple[str, str]]:
+    """Return the counts of a rollback or of its plan."""
+    counts, says = report.get("counts") or {}, (ROLLED_BACK if done else ROLLBACKS) | BESIDE_ROLLBACKS
+    lines = [(text, str(counts[name])) for name, text in says.items() if name in counts]
+    let_be = report.get("let_be") or {}
+    return lines + [(f"Left as it is: {LET_BE.get(why, why)}", str(n)) for why, n in let_be.items()]

@@ -1,5 +1,6 @@
 """/timeline/: what people and the service decided and did, on one line, and what changed since a point of it."""
 
+import datetime
 import uuid
 from dataclasses import dataclass
 from itertools import groupby
@@ -25,6 +26,7 @@ from memories.models.enums import Verb
 from memories.timeline import PLACE, Entry, TimelineKind, difference, entries
 
 PAGE = 50
+MOMENT = datetime.timedelta(microseconds=1)
 # An icon and the words for each kind, as done and as taken back.
 WORDS = {
     TimelineKind.CONSOLIDATION: ("arrows-pointing-in", "Consolidated", "Consolidation undone"),
@@ -36,6 +38,7 @@ WORDS = {
     TimelineKind.FORGETTING: ("trash", "Forgot many", "Forgetting undone"),
     TimelineKind.DELETION: ("trash", "Deleted a namespace", "Deletion undone"),
     TimelineKind.CONTAINMENT: ("shield-exclamation", "Contained", "Containment taken back"),
+    TimelineKind.ROLLBACK: ("clock", "Rolled back", "Rollback undone"),
 }
 DECISIONS = {
     "supersede": "The challenger was chosen",
@@ -54,6 +57,8 @@ class ShownEntry:
     words: str
     who: str
     address: str
+    # Where an admin brings the namespace back to the moment before it.
+    back: str
 
 
 @require_safe
@@ -97,7 +102,9 @@ def _entry(entry: Entry, names: dict[uuid.UUID, str], *, is_admin: bool) -> Show
     # Containments are for admins to see.
     address = reverse(f"console:{page}", args=[entry.id]) if is_admin or page != "containment" else ""
     who = names.get(entry.owner_id, "") if entry.owner_id else ""
-    return ShownEntry(entry, icon, undone if entry.undoes else done, who, address)
+    before = {"namespace": entry.namespace or "", "to": (entry.at - MOMENT).isoformat()}
+    back = f"{reverse('console:rollbacks')}?{urlencode(before)}" if is_admin else ""
+    return ShownEntry(entry, icon, undone if entry.undoes else done, who, address, back)
 
 
 @require_safe
@@ -111,6 +118,7 @@ def changes(request: Any) -> HttpResponse:
     now = timezone.now()
     found, refusal = run_action(lambda: difference(request.principal, since=since, until=now, now=now))
     context: dict[str, Any] = {"since": since, "now": now, "found": found, "refusal": refusal}
+    context["may_roll_back"] = Verb.ADMIN in request.principal.verbs
     address = {"since": since.isoformat()}
     context["curls"] = [("These", get_curl(server_url(request), "/api/v1/timeline/difference", **address))]
     return render(request, "console/timeline_changes.html", context, status=_status(refusal))

@@ -13,7 +13,7 @@ from django.db.models import Q
 
 from conflicts import containment as belief
 from conflicts.authority import ranks_of, refuse_below
-from conflicts.public import ClaimDraft, Newcomer
+from conflicts.public import ClaimDraft, Newcomer, lock_belief
 from conflicts.reevaluation import preview_reevaluation, reevaluate
 from conflicts.resolution import CannotUndo
 from conflicts.rulings import with_protection
@@ -130,7 +130,7 @@ def undo(principal: Principal, containment_id: uuid.UUID, *, now: datetime.datet
         found = rows.filter(id=containment_id).first()
         if found is None:
             raise NotFound("containment")
-        belief.hold(_places(principal.project_id, map(uuid.UUID, found.journal["after"])))
+        lock_belief(_places(principal.project_id, map(uuid.UUID, found.journal["after"])))
         row: Containment = rows.select_for_update().get(id=containment_id)
         if row.undone_at:
             raise CannotUndo("it was taken back before")
@@ -222,7 +222,7 @@ def _held_extent(project_id: uuid.UUID, ground: ContainmentGround) -> tuple[Exte
         if places <= held:
             return extent, originals
         held |= places
-        belief.hold(held)
+        lock_belief(held)
 
 
 def _extent(project_id: uuid.UUID, ground: ContainmentGround) -> tuple[Extent, set[uuid.UUID]]:

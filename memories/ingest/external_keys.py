@@ -22,7 +22,7 @@ from memories.access import NotPermitted, Principal
 from memories.ingest.updates import claims_of, fragment_for_change, may_rewrite, refuse_rewriting, store_revision
 from memories.models import EmbeddingModel, Fragment, Link
 from memories.models.enums import Compression, LinkKind, Status
-from memories.models.fragment import BY_PERSON
+from memories.models.fragment import BY_PERSON, ROLLED_BACK
 from memories.models.sql import fetch
 
 Place = tuple[uuid.UUID, str]  # namespace, key
@@ -88,7 +88,7 @@ def _replaced(
     refuse_rewriting(principal, row)
     if newcomer.fragment.authority < row.authority:
         raise NotPermitted("the memory under this key has more authority than this text would have")
-    is_archived = row.status == Status.ARCHIVED and row.archived_reason == BY_PERSON
+    is_archived = row.status == Status.ARCHIVED and row.archived_reason in (BY_PERSON, ROLLED_BACK)
     if principal.kind == "key" and is_archived and _says_the_same(row, newcomer.fragment):
         return Admission(row, deduplicated=True)  # a person may bring it back
     return replace(row, newcomer, model=model, now=now, by_a_person=principal.kind == "person")

@@ -26,7 +26,7 @@ from memories.models import (
     Revision,
 )
 from memories.models.enums import INSTRUCTION, MATERIAL, Compression, FragmentType, SourceClass, Status, Verb
-from memories.models.fragment import BY_HAND, BY_PERSON, CONTAINED, PROCEDURE, procedure_of, wording_of
+from memories.models.fragment import BY_HAND, BY_PERSON, CONTAINED, PROCEDURE, ROLLED_BACK, procedure_of, wording_of
 from memories.providers import active_model, embed
 
 SENTENCE = 3  # words: a value of fewer says nothing by itself
@@ -312,7 +312,7 @@ def unarchive(principal: Principal, fragment_id: uuid.UUID, *, now: datetime.dat
         row = fragment_for_change(principal, fragment_id)
         if row.status != Status.ARCHIVED:
             raise History(f"this memory is {row.status}, not archived")
-        if principal.kind == "key" and row.archived_reason == BY_PERSON:
+        if principal.kind == "key" and row.archived_reason in (BY_PERSON, ROLLED_BACK):
             raise NotPermitted("a person archived this; a person may bring it back")
         # What little a compaction left may state nothing any more.
         original = Archive.objects.within(row.project_id).originals([row]).get(row.id, row.content)

@@ -283,6 +283,7 @@ class RecallCause(TextChoices):
     MERGE = "merge"
     MODEL = "model"
     RESTORE = "restore"
+    ROLLBACK = "rollback"
 
 
 class NoticeReason(TextChoices):

@@ -40,6 +40,8 @@ from memories.models.tenant import (
 
 # Why a memory is archived where neither gate nor upkeep did it: a key did, or a person, whose word binds keys.
 BY_HAND, BY_PERSON = "by_hand", "by_person"
+# Why it is archived where a rollback found it not there yet: likewise.
+ROLLED_BACK = "rolled_back"
 # Why a memory is quarantined that no conflict is about: as if it had never been written.
 CONTAINED = "contained"
 HAPPENED_AT_A_TIME = models.Q(event_at__isnull=False)

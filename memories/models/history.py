@@ -1,13 +1,15 @@
 """Row history: triggers write one event per change, whoever made it (docs/spec.md §4 audit)."""
 
+import datetime
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pghistory
 import pgtrigger
 from django.db import models
 
+from memories.models.sql import execute
 from memories.models.table_spec import TableSpec
 from memories.models.tenant import Current, Xid8Field
 
@@ -84,3 +86,41 @@ def actor_of(event: Any) -> uuid.UUID | None:
     """Return the owner, a person or a service account, who made a change; None where nobody is named."""
     text = (event.pgh_context or {}).get("owner")
     return uuid.UUID(text) if text else None
+
+
+STAGE_FORMER = """
+    DROP TABLE IF EXISTS pg_temp.former_{name};
+    CREATE TEMP TABLE former_{name} ON COMMIT DROP AS
+    SELECT c.id, coalesce(b.pgh_label <> 'delete', false) AS was_there, b.pgh_id AS event, {columns}
+    FROM (
+        SELECT DISTINCT e.pgh_obj_id AS id FROM {table} e
+        WHERE e.project_id = %(project)s AND e.namespace_id = ANY (%(namespaces)s) AND e.pgh_created_at > %(at)s
+        {also}) AS c
+    LEFT JOIN LATERAL (
+        SELECT p.* FROM {table} p
+        WHERE p.project_id = %(project)s AND p.pgh_obj_id = c.id AND p.pgh_created_at <= %(at)s
+        ORDER BY p.pgh_id DESC LIMIT 1) AS b ON true;
+    CREATE UNIQUE INDEX ON former_{name} (id);
+    ANALYZE former_{name}"""
+
+
+def stage_former(
+    model: type[models.Model],
+    name: str,
+    columns: Sequence[str],
+    *,
+    project_id: uuid.UUID,
+    namespace_ids: Sequence[uuid.UUID],
+    at: datetime.datetime,
+    also: str = "",
+) -> None:
+    """Put how the rows of some namespaces that changed since then stood into a temporary table `former_<name>`.
+
+    And of those whose ids the statement `also` answers. `was_there` says whether a row was. The table goes with the
+    transaction.
+    """
+    listed = ", ".join(f'b."{column}"' for column in columns)
+    statement = STAGE_FORMER.format(
+        name=name, columns=listed, table=events_of(model)._meta.db_table, also=also and f"UNION {also}"
+    )
+    execute(statement, {"project": project_id, "namespaces": list(namespace_ids), "at": at})

@@ -67,7 +67,7 @@ def require_all(principal: Principal) -> None:
 
 
 # What takes a namespace's users along, and the other namespace that it names.
-WITH_USERS = {"fork": "target", "merge": "source", "pack": "", "delete": ""}
+WITH_USERS = {"fork": "target", "merge": "source", "pack": "", "delete": "", "rollback": ""}
 
 
 def of_all_users(principal: Principal, namespace: Namespace | None) -> Principal:

@@ -30,6 +30,7 @@ class TimelineKind(TextChoices):
     FORGETTING = "forgetting"
     DELETION = "deletion"
     CONTAINMENT = "containment"
+    ROLLBACK = "rollback"
 
 
 # Operations as they are called on the line.
@@ -42,6 +43,7 @@ OPERATIONS = {
     "evict": TimelineKind.EVICTION,
     "forget": TimelineKind.FORGETTING,
     "delete": TimelineKind.DELETION,
+    "rollback": TimelineKind.ROLLBACK,
 }
 
 

@@ -289,6 +289,7 @@ def test_containment(at_memories, page, stage, store_texts):
         "/notices/?reason=restored",
         "/timeline/",
         changes,
+        "/rollbacks/?to=2026-01-01T00:00:00Z",
     ):
         page.goto(stage.url + path)
         assert_fine(page)

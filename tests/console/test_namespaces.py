@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from conflicts.public import ClaimDraft
 from memories import access, jobs
-from memories.console import merge_preview
+from memories.console import memory_lists
 from memories.models import Fragment, Membership, Namespace, Operation, Project
 from tests.console.test_agents import post, words
 
@@ -100,7 +100,7 @@ def test_a_preview_tells_the_memories(adam, branch, principal, store, alice, bob
     assert "Conflict: go to review 1 The budget is $0. stands against: The budget is $750." in text
     assert "Same source: one stays 1 The mill is ⟨U+202E⟩ new. of less authority stays: The mill is old." in text
     assert "What is only in acme:main stays as it is." in text
-    monkeypatch.setattr(merge_preview, "NAMED", 1)
+    monkeypatch.setattr(memory_lists, "NAMED", 1)
     store("acme:side", "The boat lies in the reeds.")
     shown, _ = _previewed(adam, principal)
     text = words(adam.get(shown))

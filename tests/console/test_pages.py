@@ -31,6 +31,7 @@ PAGES = {
     "/namespaces/acme:main/merge/": 25,
     "/recall/": 26,
     "/health/": 40,
+    "/rollbacks/": 21,
     "/timeline/": 21,
     "/timeline/changes/?since=2026-01-01T00:00:00Z": 30,
     "/tombstones/": 16,
@@ -49,6 +50,7 @@ ADMINS = (
     "/audit/",
     "/agents/",
     "/containments/",
+    "/rollbacks/",
     "/webhooks/",
 )
 

@@ -54,6 +54,7 @@ ASKED = {
     "memory": "q namespace user tab cursor",
     "review": "settled cursor",
     "conflict": "settled",
+    "rollbacks": "namespace to",
     "timeline": "kind cursor",
     "timeline-changes": "since",
     "cases": "namespace subject predicate source owner pattern sort page",
@@ -200,6 +201,8 @@ def _forms(conflict, proposal, revisions):
         "delete-project": [{"confirm": "no", "expected_count": "1"}],
         "erase-user": [{"confirm": "no", "namespace": "acme:main"}],
         "merge": [{"step": "look", "target": "acme:other"}, {"step": "merge", "preview": str(uuid.uuid4())}],
+        "rollbacks": [{"namespace": "acme:main", "to": "2026-01-01T00:00"}, {"namespace": "acme:main", "to": "then"}],
+        "rollback-run": [{"accept_recall_loss": "yes"}],
         "add-member": [{"username": "zoe", "role": "viewer"}],
         "role": [{"role": "viewer"}],
         "issue-key": [

@@ -96,7 +96,7 @@ def test_what_applied_nothing_can_not_be_undone(run, undo, full, principal, dry_
     done = run(dry_run=dry_run)
     if not dry_run:
         undo(done)
-    with pytest.raises(jobs.NotUndoable if dry_run else upkeep.consolidation.CannotRollBack):
+    with pytest.raises(jobs.NotUndoable if dry_run else upkeep.consolidation.CannotUndoRun):
         jobs.start_undo(principal, done.id, now=timezone.now(), wake_up=False)
 
 
@@ -107,7 +107,7 @@ def test_a_run_is_undone_until_its_retention_ends(run, undo, full, principal, se
     settings.CONSOLIDATION_UNDO_DAYS = 0
     assert upkeep.consolidation.expire(principal, now=timezone.now()) == 1
     assert count(RunChange) == 0
-    with pytest.raises(upkeep.consolidation.CannotRollBack, match="retention"):
+    with pytest.raises(upkeep.consolidation.CannotUndoRun, match="retention"):
         jobs.start_undo(principal, done.id, now=timezone.now(), wake_up=False)
     assert upkeep.consolidation.expire(principal, now=timezone.now()) == 0
     assert digest() == after

@@ -99,6 +99,7 @@ def _made(principal, *, now):
         **groups,
         "namespace": "acme:main",
         "side": "acme:side",
+        "moment": timezone.now().isoformat(),
         "project": "acme",
         "entity": "Ada",
         "forgotten": "Something that was forgotten.",

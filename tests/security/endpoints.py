@@ -41,6 +41,7 @@ TABLE = [
     ("cases/{settled_case}/undo", "post", {}, "review"),
     ("timeline", "get", {}, "read"),
     ("timeline/difference?namespace={namespace}&since=2026-01-01T00:00:00Z", "get", {}, "read"),
+    ("rollbacks", "post", {"namespace": "{namespace}", "to": "{moment}", "dry_run": True}, "admin"),
     ("containments", "get", {}, "admin"),
     ("containments", "post", {"key_id": "{key}"}, "admin"),
     ("containments/{containment}", "get", {}, "admin"),

@@ -81,7 +81,7 @@ class Command(TyperCommand):
         principal = owner_of(operation_id)
         try:
             operation = jobs.start_undo(principal, uuid.UUID(operation_id), now=timezone.now(), wake_up=False)
-        except (NotFound, jobs.NotUndoable, upkeep.consolidation.CannotRollBack) as error:
+        except (NotFound, jobs.NotUndoable, upkeep.consolidation.CannotUndoRun) as error:
             raise CommandError(str(error)) from error
         return run_with_progress(principal, operation, "undo")
 

@@ -81,7 +81,7 @@ class Command(TyperCommand):
         principal = owner_of(operation_id)
         try:
             made = jobs.start_undo(principal, uuid.UUID(operation_id), now=timezone.now(), wake_up=False)
-        except (jobs.NotUndoable, upkeep.consolidation.CannotRollBack) as error:
+        except (jobs.NotUndoable, upkeep.consolidation.CannotUndoRun) as error:
             raise CommandError(str(error)) from error
         ended = run_with_progress(principal, made, "undo")
         self._print_operation(ended, as_json=as_json)

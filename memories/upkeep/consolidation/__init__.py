@@ -10,15 +10,16 @@ from memories.upkeep.consolidation.pipeline import consolidate
 from memories.upkeep.consolidation.plan_execution import NeedsConfirmation
 from memories.upkeep.consolidation.planner import refuse_unfit_plan
 from memories.upkeep.consolidation.report_texts import report_lines
-from memories.upkeep.consolidation.rollback import CannotRollBack, expire, permit, refuse_unfit, undo, undo_run
+from memories.upkeep.consolidation.run_undo import RECORDED, CannotUndoRun, expire, permit, refuse_unfit, undo, undo_run
 
 DIGEST_SIZES = LEAST, MOST  # how many memories go into one digest
 
 __all__ = [
     "DIGEST_SIZES",
     "RANGES",
+    "RECORDED",
     "CannotDigest",
-    "CannotRollBack",
+    "CannotUndoRun",
     "DigestRequest",
     "NeedsConfirmation",
     "NoPlan",

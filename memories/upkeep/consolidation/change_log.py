@@ -17,6 +17,8 @@ PLACES = {
     "memories_link": "id",
     "conflicts_vote": "id",
     "conflicts_pendingconflict": "id",
+    # By a rollback itself; no trigger does.
+    "conflicts_ruling": "id",
 }
 FINISH = """
     UPDATE memories_runchange c SET after = nova_part_digest(to_jsonb(t), c.before)

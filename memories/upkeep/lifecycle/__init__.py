@@ -1,7 +1,7 @@
 """The life of a memory: how close at hand it is kept, how much of it is left, when it leaves and how it returns."""
 
 from memories.upkeep.lifecycle.archival import archive_old, check_putting_away, expire_copies
-from memories.upkeep.lifecycle.capacity import Capacity, after_storing, capacities, vector_octets
+from memories.upkeep.lifecycle.capacity import Capacity, after_storing, capacities
 from memories.upkeep.lifecycle.compaction import (
     check_compaction,
     compact,
@@ -15,7 +15,7 @@ from memories.upkeep.lifecycle.eviction import (
     excesses,
 )
 from memories.upkeep.lifecycle.removal import Cause, remove_fragments
-from memories.upkeep.lifecycle.restoration import restore, undo_leaving, visible_tombstone
+from memories.upkeep.lifecycle.restoration import bring_back, restore, undo_leaving, visible_tombstone
 from memories.upkeep.lifecycle.schedule import count_due, due
 from memories.upkeep.lifecycle.tiers import check_tiering, move_one, sizes, tier
 
@@ -23,6 +23,7 @@ __all__ = [
     "Capacity",
     "Cause",
     "after_storing",
+    "bring_back",
     "candidates",
     "capacities",
     "check_compaction",
@@ -44,6 +45,5 @@ __all__ = [
     "tier",
     "undo_compaction",
     "undo_leaving",
-    "vector_octets",
     "visible_tombstone",
 ]

@@ -37,6 +37,11 @@ class Capacity:
         return cls(ALL, fragments, own.capacity, own)
 
     @property
+    def vectors(self) -> int:
+        """Octets of the vectors of so many fragments."""
+        return self.fragments * vector_octets()
+
+    @property
     def ratio(self) -> float:
         """Fragments / limit, 0 without a limit; above 1 when more are held than may be."""
         return self.fragments / self.limit if self.limit else 0.0

@@ -119,5 +119,5 @@ def _spoil_operations() -> None:
     runner.claim = lambda *given, **more: None if is_active("no claim") else claim(*given, **more)
     runner._end = lambda *given, **more: None if is_active("no end") else end(*given, **more)
     forks.copy_namespace = copy_nothing
-    consolidation.undo_run = consolidation.rollback.undo_run = undo_nothing
+    consolidation.undo_run = consolidation.run_undo.undo_run = undo_nothing
     deletion._remove = lambda files: None if is_active("no removal") else remove(files)

@@ -1,4 +1,4 @@
-"""Rollback of a run: every row becomes what it was, or nothing changes and the report names the rows in the way."""
+"""Undo of a run: every row becomes what it was, or nothing changes and the report names the rows in the way."""
 
 import datetime
 import uuid
@@ -24,9 +24,11 @@ from memories.upkeep.consolidation import reports
 from memories.upkeep.consolidation.change_log import PLACES
 
 MOST_NAMED = 100
-RECORDED = ("consolidate", "merge")  # kinds of operations of which the former state is kept
+RECORDED = ("consolidate", "merge", "rollback")  # kinds of operations of which the former state is kept
 # Being read moves these, and no undo waits for that.
 SOFT = {"memories_access"}
+# Of which a constraint that may be checked later can't be named by its absence.
+CLAIMS = "memories_claim"
 # Set by triggers, or never changing.
 FIXED = {"id", "fragment_id", *HOME}
 # What the run dated its undo dates too: a backup from before that is older.
@@ -55,17 +57,28 @@ REVERT = """
         AND t.project_id = c.project_id AND t.{row} = c.row_id
         AND (NOT %(soft)s OR nova_part_digest(to_jsonb(t), c.before) = c.after)
 """
+# Two conflicts that exchange their opponents would be the same for a moment, which may not be.
+SET_DOWN = """
+    UPDATE conflicts_pendingconflict t SET resolution = 'obsolete', resolved_at = %(now)s FROM memories_runchange c
+    WHERE c.project_id = %(project)s AND c.operation_id = %(run)s AND c.place = 'conflicts_pendingconflict'
+        AND c.before IS NOT NULL AND t.project_id = c.project_id AND t.id = c.row_id AND t.resolved_at IS NULL
+    RETURNING t.id"""
+TAKE_UP = """
+    UPDATE conflicts_pendingconflict t SET resolution = '', resolved_at = NULL FROM memories_runchange c
+    WHERE c.project_id = %(project)s AND c.operation_id = %(run)s AND c.place = 'conflicts_pendingconflict'
+        AND NOT c.before ? 'resolved_at' AND t.project_id = c.project_id AND t.id = c.row_id
+        AND t.id = ANY (%(set_down)s)"""
 REMAKE = """
     INSERT INTO {table} ({all_columns}) SELECT {their_columns} FROM memories_runchange c,
         LATERAL jsonb_populate_record(NULL::{table}, c.before) AS r
     WHERE c.project_id = %(project)s AND c.operation_id = %(run)s AND c.place = %(place)s AND c.after = ''
         AND c.before IS NOT NULL AND (c.before ->> 'other_id' IS NULL OR EXISTS (SELECT FROM memories_fragment f
             WHERE f.project_id = c.project_id AND f.id = (c.before ->> 'other_id')::uuid))
-    ON CONFLICT DO NOTHING
+    ON CONFLICT {clash} DO NOTHING
 """
 
 
-class CannotRollBack(NovaError):
+class CannotUndoRun(NovaError):
     """The run's rows changed since, or what stood before was deleted after its retention."""
 
     code = "cannot_undo"
@@ -115,12 +128,12 @@ def undo_run(
                 "operation": str(run.id),
                 "changed_since": {"count": len(named), "ids": named[:MOST_NAMED]},
             }
-            raise CannotRollBack("memories changed since that run")
+            raise CannotUndoRun("memories changed since that run")
         try:
             with transaction.atomic():
                 restored = _bring_back(run)
         except IntegrityError as error:
-            raise CannotRollBack("another value took the place meanwhile") from error
+            raise CannotUndoRun("another value took the place meanwhile") from error
         report = {"operation": str(run.id), "restored": restored, "after": reports.totals(run.namespace)}
         also(run)
         RunChange.objects.within(run.project_id).filter(operation=run).delete()
@@ -137,11 +150,11 @@ def refuse_unfit(run: Operation) -> None:
     """Raise CannotUndo for what changed nothing, was undone already, or is too old."""
     report = run.report or {}
     if run.state != OperationState.SUCCEEDED or run.dry_run:
-        raise CannotRollBack("this run applied nothing")
+        raise CannotUndoRun("this run applied nothing")
     if "undone" in report:
-        raise CannotRollBack("this run was undone already")
+        raise CannotUndoRun("this run was undone already")
     if report.get("expired"):
-        raise CannotRollBack("what stood before that run was deleted after its retention")
+        raise CannotUndoRun("what stood before that run was deleted after its retention")
 
 
 def _plan_of(run: Operation) -> uuid.UUID:
@@ -175,11 +188,14 @@ def _bring_back(run: Operation) -> int:
         for place in reversed(PLACES):
             cursor.execute(_for(UNMAKE, place), _values(run, place))
             total += cursor.rowcount
+        cursor.execute(SET_DOWN, _values(run, ""))
+        set_down = [row[0] for row in cursor]
         for place in PLACES:
             cursor.execute(_for(REMAKE, place), _values(run, place))
             total += cursor.rowcount
             cursor.execute(_for(REVERT, place), _values(run, place))
             total += cursor.rowcount
+        cursor.execute(TAKE_UP, {**_values(run, ""), "set_down": set_down})
         cursor.execute("SET CONSTRAINTS claim_one_value IMMEDIATE")
     return total
 
@@ -208,6 +224,7 @@ def _for(statement: str, place: str) -> sql.Composed:
     whole = [name for name in columns if name != "change"]
     return sql.SQL(statement).format(
         table=sql.Identifier(place),
+        clash=sql.SQL("(id)" if place == CLAIMS else ""),
         row=sql.Identifier(PLACES[place]),
         columns=sql.SQL(", ").join([*taken, *map(sql.SQL, dated.values())]),
         all_columns=sql.SQL(", ").join(map(sql.Identifier, whole)),

@@ -1,4 +1,7 @@
-"""What a merge would do or did, memory by memory; what it did not make yet is told as it stands in the branch."""
+"""What a merge or a rollback would do or did, memory by memory.
+
+What a merge did not make yet is told as it stands in the branch.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,7 +9,7 @@ from typing import Any
 
 from conflicts.enums import PRECEDENT_REJECTED
 from memories.access import Principal
-from memories.console.reports import MERGED, MERGES
+from memories.console.reports import MERGED, MERGES, ROLLBACKS, ROLLED_BACK
 from memories.models import Fragment
 
 NAMED = 36  # of each list; the counts tell of all
@@ -35,7 +38,7 @@ BESIDE = {
 
 
 @dataclass(frozen=True, slots=True)
-class MergeLine:
+class MemoryLine:
     """A memory, why it is left out, and the one that it is about."""
 
     row: Fragment
@@ -44,13 +47,13 @@ class MergeLine:
 
 
 @dataclass(frozen=True, slots=True)
-class MergeList:
+class MemoryList:
     """What becomes of some memories: how many they are, and the first of them."""
 
     says: str
     beside_says: str
     count: int
-    lines: list[MergeLine]
+    lines: list[MemoryLine]
 
     @property
     def more(self) -> int:
@@ -58,7 +61,7 @@ class MergeList:
         return self.count - len(self.lines)
 
 
-def report_lists(principal: Principal, report: Mapping[str, Any], *, done: bool = False) -> list[MergeList]:
+def report_lists(principal: Principal, report: Mapping[str, Any], *, done: bool = False) -> list[MemoryList]:
     """Return the lists of a merge's report that hold anything. Inside `access.enter`."""
     ids, counts = _by_list(report)
     sources, beside, reasons = (report.get(name) or {} for name in ("sources", "beside", "reasons"))
@@ -66,12 +69,12 @@ def report_lists(principal: Principal, report: Mapping[str, Any], *, done: bool 
     wanted = {one for these in named.values() for i in these for one in (i, sources.get(i, i), beside.get(i, i))}
     found = {str(row.id): row for row in Fragment.objects.within(principal.project_id).filter(id__in=wanted)}
 
-    def line(i: str) -> MergeLine | None:
+    def line(i: str) -> MemoryLine | None:
         row, why = found.get(i) or found.get(sources.get(i, i)), reasons.get(i, "")
-        return MergeLine(row, REASONS.get(why, why.replace("_", " ")), found.get(beside.get(i, ""))) if row else None
+        return MemoryLine(row, REASONS.get(why, why.replace("_", " ")), found.get(beside.get(i, ""))) if row else None
 
     return [
-        MergeList(says, BESIDE.get(name, ""), counts[name], [text for i in named[name] if (text := line(i))])
+        MemoryList(says, BESIDE.get(name, ""), counts[name], [text for i in named[name] if (text := line(i))])
         for name, says in (SAID if done else SAYS).items()
         if counts[name]
     ]
@@ -87,3 +90,16 @@ def _by_list(report: Mapping[str, Any]) -> tuple[dict[str, list[str]], dict[str,
     counts["kept"] = sum(n for reason, n in because.items() if reason in SAME_SOURCE)
     counts["skipped"] -= counts["kept"]
     return ids, counts
+
+
+def rollback_lists(principal: Principal, report: Mapping[str, Any], *, done: bool = False) -> list[MemoryList]:
+    """Return the lists of a rollback's report that hold anything. Inside `access.enter`."""
+    says, counts = ROLLED_BACK if done else ROLLBACKS, report.get("counts") or {}
+    named = {name: list(report.get(name) or [])[:NAMED] for name in says}
+    wanted = {i for ids in named.values() for i in ids}
+    found = {str(row.id): row for row in Fragment.objects.within(principal.project_id).filter(id__in=wanted)}
+    return [
+        MemoryList(words, "", counts[name], [MemoryLine(found[i], "", None) for i in named[name] if i in found])
+        for name, words in says.items()
+        if counts.get(name)
+    ]

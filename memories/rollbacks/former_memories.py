@@ -1,0 +1,222 @@
+"""Memories as they were: status, place in belief and text of what changed since, what came since, what left."""
+
+import datetime
+import uuid
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from conflicts.enums import EDITED, PRECEDENT_REJECTED, REJECTED, UNDONE
+from conflicts.search_index import find_forgotten_texts, reindex_texts
+from memories import upkeep
+from memories.language import route
+from memories.models import Archive, Fragment, Link, Operation, RunChange, Tombstone
+from memories.models.enums import CopyReason, EvictionReason, LinkKind, Status
+from memories.models.fragment import BY_HAND, BY_PERSON, CONTAINED, ROLLED_BACK
+from memories.models.history import stage_former
+from memories.models.sql import execute, fetch
+from memories.providers import active_model
+
+EVENT = ("status", "superseded_by_id", "revision", "fingerprint", "details_digest", "compression")
+# Columns that row history holds and that become what they were as they stand there.
+PLAIN = (
+    *("type", "outcome", "importance", "emotional_valence", "is_pinned", "is_anchor", "tier", "base_relevance"),
+    "event_at",
+)
+# Why a memory may have been put away, which history holds in a digest only.
+REASONS = [
+    *("", BY_HAND, BY_PERSON, ROLLED_BACK, CONTAINED, REJECTED, EDITED, PRECEDENT_REJECTED, UNDONE),
+    *("decayed", "digested", "superseded", "disputed", "quarantined", "active"),
+]
+# What is contained stays so: by a rollback nobody takes a containment back.
+KEPT = f"""
+    DROP TABLE IF EXISTS pg_temp.kept_fragment;
+    CREATE TEMP TABLE kept_fragment ON COMMIT DROP AS
+        SELECT f.id FROM memories_fragment f WHERE f.project_id = %(project)s
+            AND f.namespace_id = ANY (%(namespaces)s) AND f.archived_reason = '{CONTAINED}'"""
+# A status is let be whose cause is gone: a winner, or an opponent, that was forgotten since.
+STAGED = f"""
+    ALTER TABLE former_fragment ADD archived_reason text;
+    UPDATE former_fragment t
+    SET archived_reason = coalesce(r.reason, CASE t.status WHEN 'archived' THEN '{BY_HAND}' ELSE '' END)
+    FROM memories_fragment f JOIN memories_project p ON p.id = f.project_id
+    LEFT JOIN LATERAL (
+        SELECT reason FROM unnest(ARRAY[f.archived_reason] || %(reasons)s::varchar[]) AS reason, former_fragment u
+        WHERE u.id = f.id AND u.details_digest
+            = nova_details_digest(p.salt, jsonb_populate_record(f, jsonb_build_object('archived_reason', reason)))
+        LIMIT 1) AS r ON true
+    WHERE t.was_there AND f.project_id = %(project)s AND f.id = t.id;
+    INSERT INTO kept_fragment SELECT t.id FROM former_fragment t
+        WHERE t.archived_reason = '{CONTAINED}' AND NOT EXISTS (SELECT FROM kept_fragment k WHERE k.id = t.id);
+    UPDATE former_fragment t SET status = f.status, superseded_by_id = f.superseded_by_id,
+        archived_reason = f.archived_reason
+    FROM memories_fragment f
+    WHERE t.was_there AND f.project_id = %(project)s AND f.id = t.id AND (
+        t.superseded_by_id IS NOT NULL AND NOT EXISTS (
+            SELECT FROM memories_fragment s WHERE s.project_id = %(project)s AND s.id = t.superseded_by_id)
+        OR t.status = 'quarantined' AND NOT EXISTS (
+            SELECT FROM conflicts_pendingconflict p LEFT JOIN former_conflict c ON c.id = p.id
+            WHERE p.project_id = %(project)s AND p.newcomer_id = t.id AND CASE WHEN c.id IS NULL
+                THEN p.resolved_at IS NULL ELSE c.was_there AND c.resolution = '' END))"""
+HELD = """
+    SELECT count(*) FROM (
+        SELECT FROM memories_fragment f WHERE f.project_id = %(project)s AND f.id IN (SELECT id FROM former_fragment)
+        ORDER BY f.id FOR NO KEY UPDATE OF f) AS held"""
+LEFT_SINCE = """
+    SELECT t.id FROM former_fragment t WHERE t.was_there
+        AND NOT EXISTS (SELECT FROM memories_fragment f WHERE f.project_id = %(project)s AND f.id = t.id)"""
+SET_ASIDE = f"""
+    UPDATE memories_fragment f SET status = 'archived', archived_reason = '{ROLLED_BACK}', updated_at = %(now)s,
+        revision = f.revision + 1
+    FROM former_fragment t WHERE f.project_id = %(project)s AND f.id = t.id AND NOT t.was_there
+        AND f.archived_reason NOT IN ('{CONTAINED}', '{ROLLED_BACK}')
+        AND (f.status <> 'archived' OR f.archived_reason NOT IN ('{BY_PERSON}', '{REJECTED}'))
+    RETURNING f.id"""
+# Who took nobody's place by what stands now.
+UNLINKED = """
+    DELETE FROM memories_link l WHERE l.project_id = %(project)s AND l.kind = 'supersedes'
+        AND (l.fragment_id = ANY (%(ids)s) OR l.other_id = ANY (%(ids)s))
+        AND NOT EXISTS (SELECT FROM memories_fragment o WHERE o.project_id = l.project_id AND o.id = l.other_id
+            AND o.superseded_by_id = l.fragment_id AND o.status = 'superseded')"""
+LET_BE = "SELECT k.id FROM kept_fragment k JOIN former_fragment t ON t.id = k.id ORDER BY k.id"
+# Tags and the like, which history holds in a digest only.
+DIFFER = """
+    SELECT t.id FROM former_fragment t JOIN memories_fragment f ON f.project_id = %(project)s AND f.id = t.id
+    WHERE t.was_there AND f.details_digest <> t.details_digest AND f.fingerprint = t.fingerprint
+        AND NOT EXISTS (SELECT FROM kept_fragment k WHERE k.id = t.id)"""
+SET = [*("status", "archived_reason", "superseded_by_id"), *PLAIN]
+AS_THEY_WERE = f"""
+    UPDATE memories_fragment f SET {", ".join(f"{name} = t.{name}" for name in SET)}, updated_at = %(now)s,
+        revision = f.revision + 1
+    FROM (
+        SELECT t.* FROM former_fragment t WHERE t.was_there
+            AND NOT EXISTS (SELECT FROM kept_fragment k WHERE k.id = t.id)) AS t
+    WHERE f.project_id = %(project)s AND f.id = t.id
+        AND ({", ".join(f"f.{name}" for name in SET)}) IS DISTINCT FROM ({", ".join(f"t.{name}" for name in SET)})
+    RETURNING f.id"""
+TEXTS = """
+    SELECT t.id, t.compression, coalesce(r.content, f.content), t.fingerprint
+    FROM former_fragment t JOIN memories_fragment f ON f.project_id = %(project)s AND f.id = t.id
+    LEFT JOIN LATERAL (
+        SELECT v.content FROM memories_revision v
+        WHERE v.project_id = f.project_id AND v.fragment_id = f.id AND v.revision >= t.revision
+        ORDER BY v.revision LIMIT 1) AS r ON true
+    WHERE t.was_there AND NOT EXISTS (SELECT FROM kept_fragment k WHERE k.id = t.id)
+        AND (coalesce(r.content, f.content) <> f.content OR f.fingerprint <> t.fingerprint)
+    ORDER BY t.id"""
+
+
+@dataclass(slots=True)
+class MemoryRollback:
+    """What a rollback changed of memories, and what it let be, by why."""
+
+    set_aside: set[uuid.UUID] = field(default_factory=set)
+    returned: set[uuid.UUID] = field(default_factory=set)
+    changed: set[uuid.UUID] = field(default_factory=set)
+    texts: set[uuid.UUID] = field(default_factory=set)
+    let_be: dict[str, set[uuid.UUID]] = field(default_factory=dict)
+
+
+def stage_memories(project_id: uuid.UUID, namespace_ids: Sequence[uuid.UUID], at: datetime.datetime) -> None:
+    """Read how memories stood, into temporary tables, and hold those that changed since."""
+    stage_former(Fragment, "fragment", (*EVENT, *PLAIN), project_id=project_id, namespace_ids=namespace_ids, at=at)
+    values = {"project": project_id, "namespaces": list(namespace_ids)}
+    execute(KEPT, values)
+    fetch(HELD, values)
+
+
+def bring_back_evicted(operation: Operation, done: MemoryRollback, *, now: datetime.datetime) -> None:
+    """Bring back what left since, as far as a copy is kept and nobody forgot it; tombstones are logged."""
+    project_id = operation.project_id
+    left = {i for (i,) in fetch(LEFT_SINCE, {"project": project_id})}
+    rows = Tombstone.objects.within(project_id).filter(original_id__in=left).order_by("id")
+    stones = {row.original_id: row for row in rows.select_for_update()}
+    evicted = set(stones)
+    whole = Archive.objects.within(project_id).of(evicted).whole()
+    copies = {copy.fragment_id: copy for copy in whole}  # the last one of each
+    back = upkeep.lifecycle.bring_back(list(copies.values()), now=now)
+    done.returned = {*back.as_it_was, *(admission.fragment.id for admission in back.through_the_gate)}
+    done.let_be["forgotten"] = left - evicted | set(back.forgotten)
+    done.let_be["purged"] = evicted - done.returned - set(back.forgotten)
+    changes = [_buried(operation, stones[i]) for i in sorted(done.returned)]
+    RunChange.objects.bulk_create(changes)
+
+
+def _buried(operation: Operation, stone: Tombstone) -> RunChange:
+    before = {"reason": stone.reason, "details": stone.reason_details, "at": stone.evicted_at.isoformat()}
+    return RunChange(
+        project_id=operation.project_id,
+        operation=operation,
+        fragment_id=stone.original_id,
+        place=Tombstone._meta.db_table,
+        row_id=stone.original_id,
+        before=before,
+    )
+
+
+def roll_back_memories(project_id: uuid.UUID, done: MemoryRollback, *, now: datetime.datetime) -> None:
+    """Let memories have the status that they had, and set aside what came since. How belief stood is staged too."""
+    values = {"project": project_id, "now": now}
+    execute(STAGED, {**values, "reasons": REASONS})
+    done.set_aside = {i for (i,) in fetch(SET_ASIDE, values)}
+    done.changed = {i for (i,) in fetch(AS_THEY_WERE, values)}
+    done.let_be["contained"] = {i for (i,) in fetch(LET_BE, {})}
+    done.let_be["details"] = {i for (i,) in fetch(DIFFER, values)}
+
+
+def roll_back_texts(project_id: uuid.UUID, done: MemoryRollback, *, now: datetime.datetime) -> None:
+    """Give memories the texts back that they had, but for those that were forgotten or of which no copy is kept."""
+    then = fetch(TEXTS, {"project": project_id})
+    rows = Fragment.objects.within(project_id).in_bulk([i for i, *_ in then])
+    originals = Archive.objects.within(project_id).originals(rows.values())
+    texts: dict[uuid.UUID, tuple[str, str]] = {}
+    for fragment_id, compression, content, fingerprint in then:
+        kept = [content, originals.get(fragment_id, content)]
+        pairs = zip(kept, _fingerprints(project_id, kept), strict=True)
+        said = [text for text, known in pairs if known == bytes(fingerprint)]
+        texts |= {fragment_id: (said[0], compression)} if said else {}
+    asked = [(rows[i].namespace_id, text, rows[i].authority) for i, (text, _) in texts.items()]
+    barred = {list(texts)[n] for n in find_forgotten_texts(project_id, asked)}
+    done.let_be |= {"text_lost": rows.keys() - texts.keys(), "text_forgotten": barred}
+    done.texts = texts.keys() - barred
+    for fragment_id in sorted(done.texts):
+        row = rows[fragment_id]
+        row.content, row.compression = texts[fragment_id]
+        read = route(row.content).derived
+        row.entities, row.topics = read["entities"], read["topics"]
+        row.updated_at, row.revision = now, row.revision + 1
+        row.save(update_fields=["content", "compression", "entities", "topics", "updated_at", "revision"])
+    reindex_texts(project_id, done.texts, model=active_model())
+
+
+def link_successors(project_id: uuid.UUID, fragment_ids: Iterable[uuid.UUID]) -> None:
+    """Let links say of these memories who took whose place, as far as that is so."""
+    ids = list(fragment_ids)
+    execute(UNLINKED, {"project": project_id, "ids": ids})
+    replaced = Fragment.objects.within(project_id).filter(id__in=ids, status=Status.SUPERSEDED)
+    pairs = replaced.exclude(superseded_by=None).values_list("superseded_by_id", "id")
+    links = [Link(project_id=project_id, fragment_id=one, other_id=o, kind=LinkKind.SUPERSEDES) for one, o in pairs]
+    Link.objects.bulk_create(links, ignore_conflicts=True)
+
+
+def _fingerprints(project_id: uuid.UUID, texts: Sequence[str]) -> list[bytes]:
+    rows = fetch(
+        "SELECT nova_fingerprint(%s, t) FROM unnest(%s::text[]) WITH ORDINALITY AS u (t, n) ORDER BY n",
+        [project_id, list(texts)],
+    )
+    return [bytes(found) for (found,) in rows]
+
+
+def evict_returned(run: Operation, *, now: datetime.datetime) -> None:
+    """Let what a rollback brought back leave again, with a copy, and a tombstone as it had."""
+    changes = RunChange.objects.within(run.project_id).filter(operation=run, place=Tombstone._meta.db_table)
+    stones = dict(changes.values_list("row_id", "before"))
+    here = Fragment.objects.within(run.project_id).filter(id__in=stones).select_for_update().order_by("id")
+    causes = {
+        i: upkeep.lifecycle.Cause(EvictionReason(stones[i]["reason"]), stones[i]["details"])
+        for i in here.values_list("id", flat=True)
+    }
+    kept: dict[str, Any] = {"copied": CopyReason.EVICTED, "operation_id": None, "now": now}
+    upkeep.lifecycle.remove_fragments(run.project_id, causes, **kept)
+    for i in causes:
+        Tombstone.objects.within(run.project_id).filter(original_id=i).update(evicted_at=stones[i]["at"])

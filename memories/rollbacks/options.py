@@ -1,0 +1,78 @@
+"""Options of a rollback: to when, what may be asked for, and who may ask."""
+
+import datetime
+import uuid
+
+from django.utils import timezone
+from django.utils.dateparse import parse_datetime
+
+from conflicts.authority import refuse_below
+from conflicts.history import refuse_let_go
+from conflicts.rulings import with_protection
+from memories import access
+from memories.access import Principal
+from memories.models import Fragment, Namespace, Operation
+from memories.models.history import events_of
+from memories.operations import ACCEPT, BadOptions, Options, check_accepted, check_plan_id, refuse_unfit_plan
+
+TO = "to"
+
+
+def check_rollback(options: Options) -> None:
+    """Raise BadOptions unless they name a moment that is over."""
+    if set(options) - {"plan_id", ACCEPT} != {TO}:
+        raise BadOptions(TO, "Name the moment: an ISO 8601 time with an offset.")
+    moment = _parsed(options)
+    if moment is None or moment.tzinfo is None:
+        raise BadOptions(TO, "Give an ISO 8601 time with an offset.")
+    if moment >= timezone.now():
+        raise BadOptions(TO, "Give a time that is over.")
+    check_plan_id(options)
+    check_accepted(options)
+
+
+def _parsed(options: Options) -> datetime.datetime | None:
+    try:
+        return parse_datetime(str(options[TO]))
+    except ValueError:
+        return None
+
+
+def moment_of(operation: Operation) -> datetime.datetime:
+    """Return to when a rollback goes."""
+    moment = _parsed(operation.options)
+    assert moment is not None  # checked when it was started
+    return moment
+
+
+def scopes_of(namespace: Namespace) -> list[Namespace]:
+    """Return a namespace with its users' scopes."""
+    below = Namespace.objects.within(namespace.project_id).below([namespace])
+    return [namespace, *below.select_related("project").order_by("name")]
+
+
+def refuse_unfit_rollback(operation: Operation) -> None:
+    """Raise BadOptions for a time before the namespace, HistoryLetGo, and as its plan is unfit."""
+    assert operation.namespace is not None  # the kind asks for one
+    if moment_of(operation) < operation.namespace.created_at:
+        raise BadOptions(TO, "The namespace was made later.")
+    refuse_let_go(operation.project_id, moment_of(operation))
+    refuse_unfit_plan(operation)
+
+
+def permit_rollback(principal: Principal, operation: Operation) -> None:
+    """Raise NotPermitted when something that changed since is believed more than the principal's ceiling."""
+    assert operation.namespace is not None
+    everybody = principal.of_everybody()
+    with access.enter(everybody, why="ceiling"):
+        changed = changed_since(operation.project_id, scopes_of(operation.namespace), moment_of(operation))
+        rows = with_protection(Fragment.objects.within(operation.project_id).filter(id__in=changed))
+        refuse_below(
+            principal, rows.order_by("-rank").values_list("rank", flat=True)[:1], what="something that changed"
+        )
+
+
+def changed_since(project_id: uuid.UUID, scopes: list[Namespace], at: datetime.datetime) -> set[uuid.UUID]:
+    """Return the memories that changed since, or are ruled on since."""
+    events = events_of(Fragment).objects.filter(project=project_id, namespace__in=scopes, pgh_created_at__gt=at)
+    return set(events.values_list("pgh_obj", flat=True).distinct())

@@ -1,0 +1,215 @@
+"""Rollbacks: a namespace as it stood, what is let be, and the way back."""
+
+import datetime
+import uuid
+
+import pytest
+from django.utils import timezone
+
+from memories import access, upkeep
+from memories.models.enums import EvictionReason
+
+
+def without(state, ids):
+    """A state but for some memories and what is about them."""
+    gone = set(map(str, ids))
+    return {name: [row for row in rows if not gone & set(map(str, row))] for name, rows in state.items()}
+
+
+def test_what_came_since_is_archived_and_what_it_replaced_stands_again(alice, said, state, rolled, undone, moment):
+    first = said(alice, "The budget is $1.", value="$1", source="user_explicit")
+    then, at = state(), moment()
+    second = said(alice, "The budget is $2.", value="$2", source="user_explicit")
+    assert second["superseded"] == [first["id"]]
+    before = state()
+    operation = rolled(at)
+    assert operation.report["counts"]["set_aside"] == 1
+    assert operation.report["set_aside"] == [second["id"]]
+    assert operation.report["changed"] == [first["id"]]
+    assert without(state(), [second["id"]]) == then
+    aside = alice.client.get(f"/api/v1/fragments/{second['id']}").json()
+    assert aside["status"] == "archived"
+    undone(operation)
+    assert state() == before
+
+
+def test_a_dry_run_only_tells_and_its_plan_binds(alice, said, state, rolled, moment):
+    said(alice, "The budget is $1.", value="$1", source="user_explicit")
+    at = moment()
+    said(alice, "The budget is $2.", value="$2", source="user_explicit")
+    before = state()
+    plan = rolled(at, dry_run=True)
+    assert state() == before
+    said(alice, "We meet on Mondays.")
+    failed = rolled(at, plan_id=str(plan.id), ends="failed")
+    assert failed.error["code"] == "plan_changed"
+    plan = rolled(at, dry_run=True)
+    done = rolled(at, plan_id=str(plan.id))
+    assert (
+        done.report["counts"]
+        == plan.report["counts"]
+        == {**dict.fromkeys(plan.report["counts"], 0), "set_aside": 2, "changed": 1}
+    )
+    again = rolled(at, plan_id=str(plan.id), code=409)
+    assert again["code"] == "plan_used"
+
+
+def test_a_decision_since_is_taken_back_and_the_conflict_waits_again(
+    alice, bob, carol, said, decide, state, rolled, undone, moment
+):
+    said(alice, "The budget is $1.", value="$1", source="user_explicit")
+    newcomer = said(bob, "The budget is $2.", value="$2")
+    then, at = state(), moment()
+    decide(carol, newcomer["pending_conflicts"][0]["id"], "supersede")
+    before = state()
+    operation = rolled(at)
+    counts = operation.report["counts"]
+    assert (counts["conflicts_reopened"], counts["rulings_withdrawn"]) == (1, 1)
+    assert state() == then
+    undone(operation)
+    assert state() == before
+
+
+def test_a_decision_that_was_undone_since_holds_again(alice, bob, carol, said, decide, state, rolled, undone, moment):
+    said(alice, "The budget is $1.", value="$1", source="user_explicit")
+    conflict = said(bob, "The budget is $2.", value="$2")["pending_conflicts"][0]["id"]
+    decide(carol, conflict, "supersede")
+    then, at = state(), moment()
+    assert carol.client.post(f"/api/v1/conflicts/{conflict}/undo", {}, format="json").status_code == 200
+    before = state()
+    operation = rolled(at)
+    assert operation.report["counts"]["rulings_restored"] == 1
+    assert state() == then
+    undone(operation)
+    assert state() == before
+    rolled(at)
+    assert said(bob, "The budget is $1 again.", value="$1")["status"] in ("quarantined", "archived")
+
+
+def test_a_text_and_its_claim_read_as_they_did(alice, said, state, rolled, undone, moment):
+    stored = said(alice, "The budget is $1.", value="$1", source="user_explicit")
+    then, at = state(), moment()
+    change = {
+        "revision": stored["revision"],
+        "content": "The budget is $9 now.",
+        "claim": {"subject": "acme", "predicate": "budget", "value": "$9"},
+    }
+    answer = alice.client.patch(f"/api/v1/fragments/{stored['id']}", change, format="json")
+    assert answer.status_code == 200, answer.json()
+    before = state()
+    operation = rolled(at)
+    assert operation.report["reworded"] == [stored["id"]]
+    assert state() == then
+    found = alice.client.post("/api/v1/search", {"query": "budget $1", "namespace": stored["namespace"]}, format="json")
+    assert found.json()["results"][0]["content"] == "The budget is $1."
+    undone(operation)
+    assert state() == before
+
+
+def test_votes_since_count_no_more(alice, bob, said, state, rolled, undone, moment):
+    stored = said(alice, "The budget is $1.", value="$1")
+    then, at = state(), moment()
+    assert (
+        bob.client.post(f"/api/v1/fragments/{stored['id']}/dispute", {"reason": "no"}, format="json").status_code == 200
+    )
+    before = state()
+    assert before["votes"]
+    operation = rolled(at)
+    assert state() == then
+    undone(operation)
+    assert state() == before
+
+
+def test_what_was_forgotten_stays_forgotten(alice, said, state, rolled, moment):
+    kept, gone = said(alice, "We meet on Mondays."), said(alice, "The door code is 4711.")
+    edited = said(alice, "The gate code is 0815.")
+    at = moment()
+    change = {"revision": edited["revision"], "content": "The gate has no code."}
+    assert alice.client.patch(f"/api/v1/fragments/{edited['id']}", change, format="json").status_code == 200
+    other = said(alice, "The gate code is 0815.", key="twin")
+    for each in (gone, other):
+        assert alice.client.delete(f"/api/v1/fragments/{each['id']}").status_code == 204
+    operation = rolled(at)
+    assert operation.report["let_be"] == {"forgotten": 1, "text_forgotten": 1}
+    texts = {row[1] for row in state()["fragments"]}
+    assert texts == {kept["content"], "The gate has no code."}
+
+
+def test_what_is_contained_stays_contained(alice, bob, carol, said, state, rolled, moment):
+    stored = said(bob, "The budget is $2.", value="$2")
+    at = moment()
+    assert carol.client.post("/api/v1/containments", {"owner": "bob"}, format="json").status_code == 201
+    operation = rolled(at)
+    assert operation.report["let_be"] == {"contained": 1}
+    assert alice.client.get(f"/api/v1/fragments/{stored['id']}").json()["status"] == "quarantined"
+
+
+def test_what_was_evicted_comes_back_and_leaves_again(alice, said, state, rolled, undone, moment, place, principal):
+    stored = said(alice, "We meet on Mondays.", importance=0.1)
+    then, at = state(), moment()
+    answer = alice.client.post(f"/api/v1/fragments/{stored['id']}/archive", {}, format="json")
+    assert answer.status_code == 200
+    evict(principal, place(), stored["id"])
+    assert alice.client.get(f"/api/v1/fragments/{stored['id']}").status_code in (404, 410)
+    operation = rolled(at)
+    assert operation.report["returned"] == [stored["id"]]
+    assert state() == then
+    undone(operation)
+    assert alice.client.get(f"/api/v1/fragments/{stored['id']}").status_code in (404, 410)
+    again = rolled(at)
+    assert again.report["returned"] == [stored["id"]]
+    assert state() == then
+
+
+def evict(principal, place, fragment_id):
+    with access.enter(principal, why="test"):
+        cause = upkeep.lifecycle.Cause(EvictionReason.LOW_WEIGHT, {"weight": 0.1})
+        causes, how = {uuid.UUID(fragment_id): cause}, {"copied": "evicted", "operation_id": None}
+        upkeep.lifecycle.remove_fragments(place.project_id, causes, **how, now=timezone.now())
+
+
+def test_users_go_along_or_one_of_them_alone(alice, said, rolled, moment, main):
+    kept = said(alice, "We meet on Mondays.", user="zoe")
+    at = moment()
+    zoe, ann = said(alice, "Tea, please.", user="zoe"), said(alice, "Coffee, please.", user="ann")
+    alone = rolled(at, user="zoe")
+    assert alone.report["set_aside"] == [zoe["id"]]
+    whole = rolled(at)
+    assert whole.report["set_aside"] == [ann["id"]]
+    found = alice.client.post("/api/v1/search", {"query": "meet", "namespace": main, "user": "zoe"}, format="json")
+    assert [one["id"] for one in found.json()["results"]] == [kept["id"]]
+
+
+@pytest.mark.parametrize(
+    ("to", "message"),
+    [
+        ({"days": 1}, "over"),
+        ({"days": -400}, "made later"),
+    ],
+)
+def test_moments_that_do_not_fit(alice, said, rolled, moment, to, message):
+    said(alice, "We meet on Mondays.")
+    refused = rolled(moment() + datetime.timedelta(**to), code=400)
+    assert message in str(refused)
+
+
+def test_who_may(alice, bob, said, rolled, moment, agent_of, project):
+    at = moment()
+    said(alice, "The budget is $1.", value="$1", source="user_explicit")
+    at = moment()
+    said(alice, "The budget is $2.", value="$2", source="user_explicit")
+    rolled(at, agent=bob, code=403)
+    weak = agent_of(project, owner="weak", verbs=["read", "write", "admin"], ceiling="tool_output")
+    assert rolled(at, agent=weak, code=403)["code"] == "not_permitted"
+    assert rolled(at, dry_run=True).report["counts"]["set_aside"] == 1
+
+
+def test_an_undo_beside_later_changes_is_refused(alice, said, rolled, undone, moment):
+    first = said(alice, "The budget is $1.", value="$1", source="user_explicit")
+    at = moment()
+    said(alice, "The budget is $2.", value="$2", source="user_explicit")
+    operation = rolled(at)
+    said(alice, "The budget is $3.", value="$3", source="user_explicit")
+    refused = undone(operation, ends="failed")
+    assert refused.error["code"] == "cannot_undo"
+    assert refused.report["changed_since"]["ids"] == [first["id"]]
