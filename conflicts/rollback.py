@@ -40,7 +40,6 @@ SUCCESSOR = """
     THEN coalesce((
         SELECT w.fragment_id FROM memories_claimevent e JOIN memories_claimevent w ON w.project_id = e.project_id
             AND w.recorded_in = e.recorded_in AND w.key_digest = e.key_digest AND w.fragment_id <> e.fragment_id
-        JOIN memories_fragment s ON s.project_id = w.project_id AND s.id = w.fragment_id
         WHERE e.project_id = f.project_id AND e.pgh_id = t.event AND w.status IN ('active', 'disputed')
         ORDER BY w.pgh_id DESC LIMIT 1), (
         SELECT o.superseded_by_id FROM memories_claim o WHERE o.project_id = f.project_id AND o.id = t.id
@@ -57,6 +56,8 @@ CLAIMS_AS_THEY_WERE = f"""
         FROM former_claim t JOIN memories_fragment f ON f.project_id = %(project)s AND f.id = t.fragment_id
         WHERE t.was_there AND {OF_KEPT.format(fragment="t.fragment_id")}) AS t
     WHERE c.project_id = %(project)s AND c.id = t.id AND {SAME_WORDS}
+        AND (t.successor IS NULL OR EXISTS (  -- whom something replaced that was forgotten since is let be
+            SELECT FROM memories_fragment s WHERE s.project_id = %(project)s AND s.id = t.successor))
         AND (t.scope = 'session') = (c.scope = 'session')  -- whose session it was history does not tell
         AND (c.exclusive, c.slot, c.valid_from, c.valid_until, c.verdict, c.scope, c.superseded_by_id)
             IS DISTINCT FROM (t.exclusive, t.slot, t.valid_from, t.valid_until, t.verdict, t.scope, t.successor)

@@ -22,10 +22,10 @@ class ProjectTimelineView(APIView):
 
     @extend_schema(operation_id="timeline", parameters=[TimelineEntriesQuery], responses={200: page_of(EntryAnswer)})
     def get(self, request: Request) -> Response:
-        """Decisions, consolidations, restores, merges, forks, backups, evictions, forgettings, deletions, containments, rollbacks.
+        """Decisions, consolidations, restores, merges, forks, backups, evictions, forgettings, deletions.
 
-        And what took one of them back. Newest first, of the namespaces that the key covers; what concerns all of the
-        project is told to a key for all of it, where no namespace is asked for.
+        Also containments, rollbacks, and what took one of them back. Newest first, of the namespaces that the key
+        covers; what concerns all of the project is told to a key for all of it, where no namespace is asked for.
         """
         query = validated(TimelineEntriesQuery, request.query_params.dict())
         cursor = cursor_of(query.get("cursor"), **PLACE)

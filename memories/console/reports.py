@@ -78,6 +78,8 @@ LET_BE = {
     "text_forgotten": "former text was forgotten",
     "text_lost": "former text is not kept",
     "words_lost": "former claim is not kept",
+    "votes_lost": "former votes are not kept",
+    "cause_forgotten": "what they stood behind was forgotten",
     "details": "tags and the like",
 }
 

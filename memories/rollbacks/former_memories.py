@@ -17,7 +17,10 @@ from memories.models.history import stage_former
 from memories.models.sql import execute, fetch
 from memories.providers import active_model
 
-EVENT = ("status", "superseded_by_id", "revision", "fingerprint", "details_digest", "compression")
+EVENT = (
+    *("status", "superseded_by_id", "revision", "fingerprint", "details_digest", "compression"),
+    *("reinforcements", "disputes", "corroboration"),
+)
 # Columns that row history holds and that become what they were as they stand there.
 PLAIN = (
     *("type", "outcome", "importance", "emotional_valence", "is_pinned", "is_anchor", "tier", "base_relevance"),
@@ -34,7 +37,7 @@ KEPT = f"""
     CREATE TEMP TABLE kept_fragment ON COMMIT DROP AS
         SELECT f.id FROM memories_fragment f WHERE f.project_id = %(project)s
             AND f.namespace_id = ANY (%(namespaces)s) AND f.archived_reason = '{CONTAINED}'"""
-# A status is let be whose cause is gone: a winner, or an opponent, that was forgotten since.
+# Whose status has its cause gone is let be, too: a winner, or an opponent, that was forgotten since.
 STAGED = f"""
     ALTER TABLE former_fragment ADD archived_reason text;
     UPDATE former_fragment t
@@ -48,10 +51,9 @@ STAGED = f"""
     WHERE t.was_there AND f.project_id = %(project)s AND f.id = t.id;
     INSERT INTO kept_fragment SELECT t.id FROM former_fragment t
         WHERE t.archived_reason = '{CONTAINED}' AND NOT EXISTS (SELECT FROM kept_fragment k WHERE k.id = t.id);
-    UPDATE former_fragment t SET status = f.status, superseded_by_id = f.superseded_by_id,
-        archived_reason = f.archived_reason
-    FROM memories_fragment f
-    WHERE t.was_there AND f.project_id = %(project)s AND f.id = t.id AND (
+    INSERT INTO kept_fragment SELECT t.id FROM former_fragment t
+    JOIN memories_fragment f ON f.project_id = %(project)s AND f.id = t.id
+    WHERE t.was_there AND (t.status, t.superseded_by_id) IS DISTINCT FROM (f.status, f.superseded_by_id) AND (
         t.superseded_by_id IS NOT NULL AND NOT EXISTS (
             SELECT FROM memories_fragment s WHERE s.project_id = %(project)s AND s.id = t.superseded_by_id)
         OR t.status = 'quarantined' AND NOT EXISTS (
@@ -78,7 +80,15 @@ UNLINKED = """
         AND (l.fragment_id = ANY (%(ids)s) OR l.other_id = ANY (%(ids)s))
         AND NOT EXISTS (SELECT FROM memories_fragment o WHERE o.project_id = l.project_id AND o.id = l.other_id
             AND o.superseded_by_id = l.fragment_id AND o.status = 'superseded')"""
-LET_BE = "SELECT k.id FROM kept_fragment k JOIN former_fragment t ON t.id = k.id ORDER BY k.id"
+LET_BE = f"""
+    SELECT t.id, f.archived_reason = '{CONTAINED}' OR t.archived_reason = '{CONTAINED}' FROM kept_fragment k
+    JOIN former_fragment t ON t.id = k.id
+    JOIN memories_fragment f ON f.project_id = %(project)s AND f.id = t.id"""
+VOTES_LOST = """
+    SELECT t.id FROM former_fragment t JOIN memories_fragment f ON f.project_id = %(project)s AND f.id = t.id
+    WHERE t.was_there AND (f.reinforcements, f.disputes, f.corroboration)
+            IS DISTINCT FROM (t.reinforcements, t.disputes, t.corroboration)
+        AND NOT EXISTS (SELECT FROM kept_fragment k WHERE k.id = t.id)"""
 # Tags and the like, which history holds in a digest only.
 DIFFER = """
     SELECT t.id FROM former_fragment t JOIN memories_fragment f ON f.project_id = %(project)s AND f.id = t.id
@@ -160,7 +170,9 @@ def roll_back_memories(project_id: uuid.UUID, done: MemoryRollback, *, now: date
     execute(STAGED, {**values, "reasons": REASONS})
     done.set_aside = {i for (i,) in fetch(SET_ASIDE, values)}
     done.changed = {i for (i,) in fetch(AS_THEY_WERE, values)}
-    done.let_be["contained"] = {i for (i,) in fetch(LET_BE, {})}
+    kept = dict(fetch(LET_BE, values))
+    done.let_be["contained"] = {i for i, contained in kept.items() if contained}
+    done.let_be["cause_forgotten"] = kept.keys() - done.let_be["contained"]
     done.let_be["details"] = {i for (i,) in fetch(DIFFER, values)}
 
 
@@ -187,6 +199,11 @@ def roll_back_texts(project_id: uuid.UUID, done: MemoryRollback, *, now: datetim
         row.updated_at, row.revision = now, row.revision + 1
         row.save(update_fields=["content", "compression", "entities", "topics", "updated_at", "revision"])
     reindex_texts(project_id, done.texts, model=active_model())
+
+
+def votes_lost(project_id: uuid.UUID) -> set[uuid.UUID]:
+    """Return the memories of which votes that counted then are not kept, or count no more; after belief is as then."""
+    return {i for (i,) in fetch(VOTES_LOST, {"project": project_id})}
 
 
 def link_successors(project_id: uuid.UUID, fragment_ids: Iterable[uuid.UUID]) -> None:

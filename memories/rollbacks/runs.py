@@ -24,6 +24,7 @@ from memories.rollbacks.former_memories import (
     roll_back_memories,
     roll_back_texts,
     stage_memories,
+    votes_lost,
 )
 from memories.rollbacks.options import moment_of, scopes_of
 
@@ -104,6 +105,7 @@ def _apply(operation: Operation, scopes: list[Namespace]) -> dict[str, Any]:
         roll_back_texts(project_id, memories, now=now)
         roll_back_memories(project_id, memories, now=now)
         belief = roll_back_belief(project_id, ids, at=at, operation_id=operation.id, now=now)
+        memories.let_be["votes_lost"] = votes_lost(project_id)
         link_successors(project_id, memories.set_aside | memories.changed | belief.claims)
     return {"namespace": scopes[0].name, "to": at.isoformat(), **_told(memories, belief)}
 
