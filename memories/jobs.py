@@ -25,12 +25,13 @@ from memories import (
     packs,
     recall_checks,
     rollbacks,
+    run_changes,
     upkeep,
 )
 from memories.access import Principal
 from memories.errors import NovaError
 from memories.models import Connected, EmbeddingModel, Namespace, Operation, Project
-from memories.models.enums import ModelState, RecallCause
+from memories.models.enums import ModelState, OperationState, RecallCause
 from memories.operations import BadOptions, OperationKind, Options, Progress
 from memories.upkeep.thresholds import refuse_falling_days
 
@@ -69,9 +70,9 @@ KINDS: Mapping[str, OperationKind] = {
         upkeep.consolidation.consolidate,
         upkeep.consolidation.check,
         undo=upkeep.consolidation.undo,
-        check_undo=upkeep.consolidation.refuse_unfit,
+        check_undo=run_changes.refuse_unfit,
         check_start=upkeep.consolidation.refuse_unfit_plan,
-        permit=upkeep.consolidation.permit,
+        permit=run_changes.permit,
         one_namespace=True,
         dry_runs=True,
     ),
@@ -83,7 +84,7 @@ KINDS: Mapping[str, OperationKind] = {
         namespaces.merge,
         namespaces.check_merge,
         undo=namespaces.undo_merge,
-        check_undo=upkeep.consolidation.refuse_unfit,
+        check_undo=run_changes.refuse_unfit,
         check_start=namespaces.refuse_unfit_merge,
         permit=namespaces.permit_merge,
         one_namespace=True,
@@ -94,7 +95,7 @@ KINDS: Mapping[str, OperationKind] = {
         rollbacks.roll_back,
         rollbacks.check_rollback,
         undo=rollbacks.undo_rollback,
-        check_undo=upkeep.consolidation.refuse_unfit,
+        check_undo=run_changes.refuse_unfit,
         check_start=rollbacks.refuse_unfit_rollback,
         permit=rollbacks.permit_rollback,
         one_namespace=True,
@@ -134,7 +135,9 @@ KINDS: Mapping[str, OperationKind] = {
         partial(backups.restoration.restore, erase=erasure.erase),
         backups.restoration.check_restore,
         check_start=operations.refuse_unfit_plan,
-        permit=backups.restoration.permit_restore,
+        permit=lambda *given: _permit_restore(*given),
+        undo=rollbacks.undo_restore,
+        check_undo=rollbacks.refuse_unfit_restore,
         whole_project=True,
         dry_runs=True,
     ),
@@ -262,6 +265,19 @@ def start_undo(
         if wake_up:
             transaction.on_commit(lambda: wake(made.project_id, made.id), robust=True)
         return made
+
+
+def can_undo(operation: Operation) -> bool:
+    """Return whether an ended operation may be taken back, as far as its row tells."""
+    kind = KINDS.get(operation.kind)
+    if kind is None or kind.undo is None or operation.dry_run or operation.state != OperationState.SUCCEEDED:
+        return False
+    if kind.check_undo:
+        try:
+            kind.check_undo(operation)
+        except NovaError:
+            return False
+    return not (operation.report or {}).keys() & {"undone", "expired"}
 
 
 def _undo(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
@@ -396,6 +412,13 @@ def back_up_daily(principal: Principal, *, now: datetime.datetime) -> None:
             start(principal, kind="backup", namespace=None, options=options, now=now)
 
 
+def _permit_restore(principal: Principal, operation: Operation) -> None:
+    """Whoever starts one, or takes one back."""
+    backups.restoration.permit_restore(principal, operation)
+    if operation.state == OperationState.SUCCEEDED:
+        rollbacks.permit_undo(principal, operation)
+
+
 def _back_up(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
     """Make a backup; with `prove` it is verified and drilled next, as operations of their own."""
     report = backups.bundle.run_backup(principal, operation, progress)
@@ -450,7 +473,7 @@ def expire(principal: Principal, *, now: datetime.datetime) -> int:
     """Delete operations that ended OPERATION_DAYS ago and can't be undone any more; how many. 0 days keep them all."""
     if not settings.OPERATION_DAYS:
         return 0
-    longer = dict.fromkeys(upkeep.consolidation.RECORDED, settings.CONSOLIDATION_UNDO_DAYS) | dict.fromkeys(
+    longer = dict.fromkeys(run_changes.RECORDED, settings.CONSOLIDATION_UNDO_DAYS) | dict.fromkeys(
         FROM_ARCHIVE, settings.ARCHIVE_DAYS
     )
     return operations.expire(principal, now=now, days=settings.OPERATION_DAYS, longer=longer)

@@ -20,6 +20,7 @@ from memories import (
     jobs,
     operations,
     retrieval,
+    run_changes,
     upkeep,
     usage_counters,
     webhooks,
@@ -348,7 +349,7 @@ def expire_consolidations() -> None:
     """Deletes what stood before consolidations that are older than the setting."""
 
     def expire(principal: Principal) -> None:
-        upkeep.consolidation.expire(principal, now=timezone.now())
+        run_changes.expire(principal, now=timezone.now())
 
     _in_each_project(expire)
 

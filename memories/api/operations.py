@@ -177,6 +177,6 @@ class UndoOperationView(APIView):
     def post(self, request: Request, operation_id: uuid.UUID) -> Response:
         """Takes back what a consolidation did; follow the undo under its own id.
 
-        Or a merge, a compaction, an eviction or a putting away.
+        Or a merge, a rollback, a restore, a compaction, an eviction or a putting away.
         """
         return undone(request, operation_id)

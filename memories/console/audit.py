@@ -24,7 +24,7 @@ from memories.access import Principal
 from memories.console.auth import member
 from memories.console.review_items import names_of
 from memories.models import AccountEvent, ApiKey, Backup, Fragment, Grant, Membership, Namespace, Operation, Seal
-from memories.models.enums import OperationState, Verb
+from memories.models.enums import Verb
 from memories.models.history import actor_of, events_of
 
 PAGE = 50
@@ -214,16 +214,9 @@ def _people(ids: list[int]) -> dict[int, str]:
 
 
 def _undos(principal: Principal, ids: list[uuid.UUID]) -> dict[uuid.UUID, str]:
-    """Return by operation: where it can be undone. A restore only adds and updates, and nothing takes it back."""
-    if not ids:
-        return {}
-    rows = Operation.objects.within(principal.project_id).filter(id__in=ids, state=OperationState.SUCCEEDED)
-    found = {}
-    for row in rows.filter(dry_run=False):
-        report, kind = row.report or {}, jobs.KINDS.get(row.kind)
-        if kind and kind.undo and not report.keys() & {"undone", "expired"}:
-            found[row.id] = reverse("console:operation", args=[row.id])
-    return found
+    """Return by operation: where it can be undone."""
+    rows = Operation.objects.within(principal.project_id).filter(id__in=ids) if ids else []
+    return {row.id: reverse("console:operation", args=[row.id]) for row in rows if jobs.can_undo(row)}
 
 
 def _decisions(principal: Principal, events: list[Any]) -> dict[int, tuple[str, str]]:

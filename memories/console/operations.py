@@ -288,8 +288,6 @@ def _offers(principal: Principal, row: Operation, *, is_used: bool) -> frozenset
     # What a job keeps to go on from is its own affair: of some it is a number.
     planned = row.cursor.get("plan") if row.kind == CONSOLIDATE and isinstance(row.cursor, dict) else None
     ended_well = row.state == OperationState.SUCCEEDED
-    kind = jobs.KINDS.get(row.kind)
-    did = ended_well and not row.dry_run and not report.keys() & {"undone", "expired"}
     offered = {
         "cancel": row.state in operations.OPEN and not row.cancel_requested,
         "apply": row.dry_run and ended_well and not is_used and (bool(planned) or row.kind == ROLLBACK),
@@ -297,7 +295,7 @@ def _offers(principal: Principal, row: Operation, *, is_used: bool) -> frozenset
         and (row.error or {}).get("code") in ("needs_confirmation", "recall_lost")
         and bool(report.get("plan_id"))
         and not is_used,
-        "undo": did and bool(kind and kind.undo),
+        "undo": jobs.can_undo(row),
     }
     return frozenset(name for name, offer in offered.items() if offer)
 

@@ -70,9 +70,9 @@ def _read(to: str) -> datetime.datetime | None:
 
 
 def _shown(to: str) -> str:
-    """Return a time as its field takes it: in UTC, without an offset."""
+    """Return a time as its field takes it: in UTC, without an offset, down to milliseconds."""
     at = _read(to)
-    return at.astimezone(datetime.UTC).replace(tzinfo=None).isoformat() if at else ""
+    return at.astimezone(datetime.UTC).replace(tzinfo=None).isoformat(timespec="milliseconds") if at else ""
 
 
 def _planned(request: Any, name: str, to: str) -> tuple[Operation | None, Refusal | None]:

@@ -66,6 +66,10 @@ class FragmentQuerySet(TenantQuerySet):
         """Return those of the given namespaces (rows or ids)."""
         return self.filter(namespace__in=namespaces)
 
+    def totals(self) -> dict[str, int]:
+        """Return how many there are, and how many of them are active."""
+        return {"total": self.count(), "active": self.filter(status=Status.ACTIVE).count()}
+
     def newest_first(self) -> Self:
         """In the order of lists and cursors."""
         return self.order_by("-created_at", "-id")

@@ -8,7 +8,7 @@ from typing import Any
 from django.db import transaction
 
 from conflicts.public import lock_namespace
-from memories import access, failpoints, upkeep
+from memories import access, failpoints, run_changes
 from memories.access import NotFound, Principal
 from memories.models import EmbeddingModel, Namespace, Operation, Origin
 from memories.models.enums import RecallCause
@@ -72,7 +72,7 @@ def refuse_unfit_merge(operation: Operation) -> None:
 
 def permit_merge(principal: Principal, operation: Operation) -> None:
     """Raise NotPermitted when something that is brought, or was, is believed more than the principal's ceiling."""
-    upkeep.consolidation.permit(principal, operation)
+    run_changes.permit(principal, operation)
     source = Namespace.objects.within(operation.project_id).filter(name=operation.options["source"]).first()
     if source is not None:
         refuse_stronger(principal, with_users(source), what="something of the branch")
@@ -157,7 +157,7 @@ def undo_merge(principal: Principal, operation: Operation, progress: Progress) -
         Origin.objects.within(run.project_id).filter(operation_id=run.id).delete()
         delete_rulings(run.project_id, run.id)
 
-    return upkeep.consolidation.undo_run(principal, operation, progress, also=unlink, failpoint="branches.merge.undone")
+    return run_changes.undo_run(principal, operation, progress, also=unlink, failpoint="branches.merge.undone")
 
 
 def _applied(
@@ -167,7 +167,7 @@ def _applied(
     erased = forget_there(way, now=now)
     failpoints.reach("branches.merge.forgotten")
     found = compare_namespaces(way)
-    with upkeep.consolidation.record_changes(operation):
+    with run_changes.record_changes(operation):
         carried = sync_details(way, found.coming, now=now)
         failpoints.reach("branches.merge.carried")
         done = replay(way, found.coming, found.counterparts, model=model, now=now)

@@ -8,7 +8,7 @@ from django.db import IntegrityError, transaction
 from conflicts.public import lock_belief, one_value_checked_at_the_end
 from conflicts.rollback import BeliefRollback, roll_back_belief, stage_belief
 from conflicts.search_index import reindex_texts
-from memories import access, failpoints, upkeep
+from memories import access, run_changes
 from memories.access import Principal
 from memories.errors import NovaError
 from memories.models import Namespace, Operation, RunChange
@@ -76,7 +76,6 @@ def roll_back(principal: Principal, operation: Operation, progress: Progress) ->
                 "what stood then can't stand together by the rules that predicates have now"
             ) from error
         progress.save(stage="applied", done=1, total=1, cursor=report)
-        failpoints.reach("rollback.applied")
     return report
 
 
@@ -89,7 +88,11 @@ def undo_rollback(principal: Principal, operation: Operation, progress: Progress
         reindex_texts(run.project_id, ids, model=active_model())
         evict_returned(run, now=progress.operation.created_at)
 
-    return upkeep.consolidation.undo_run(principal, operation, progress, also=follow, failpoint="rollback.undone")
+    assert operation.namespace is not None
+    with access.enter(principal, why="undo"):
+        scopes = scopes_of(operation.namespace)
+    how: dict[str, Any] = {"also": follow, "failpoint": "rollback.undone", "scopes": scopes}
+    return run_changes.undo_run(principal, operation, progress, **how)
 
 
 def _apply(operation: Operation, scopes: list[Namespace]) -> dict[str, Any]:
@@ -101,7 +104,7 @@ def _apply(operation: Operation, scopes: list[Namespace]) -> dict[str, Any]:
     stage_belief(project_id, ids, at)
     memories = MemoryRollback()
     bring_back_evicted(operation, memories, now=now)
-    with upkeep.consolidation.record_changes(operation), one_value_checked_at_the_end():
+    with run_changes.record_changes(operation), one_value_checked_at_the_end():
         roll_back_texts(project_id, memories, now=now)
         roll_back_memories(project_id, memories, now=now)
         belief = roll_back_belief(project_id, ids, at=at, operation_id=operation.id, now=now)

@@ -29,7 +29,7 @@ from _scopes import EACH, SMALL, Tenant, fill, name_of
 from django.db import connection, connections
 from django.utils import timezone
 
-from memories import access, audit, backups, governance, ingest, jobs, retrieval, upkeep
+from memories import access, audit, backups, governance, ingest, jobs, retrieval, run_changes, upkeep
 from memories.access import Principal
 from memories.models import Operation, RepeatedRequest
 
@@ -158,7 +158,7 @@ def _expire(principal: Principal) -> None:
         RepeatedRequest.objects.within(principal.project_id).expired(now=now).delete()
     retrieval.context.expire_receipts(principal, now=now)
     upkeep.lifecycle.expire_copies(principal, now=now)
-    upkeep.consolidation.expire(principal, now=now)
+    run_changes.expire(principal, now=now)
     backups.expire(principal, now=now)
 
 

@@ -309,11 +309,14 @@ def test_the_audit_is_filtered_and_leads_to_an_undo(project, store, principal):
     with access.enter(principal, why="test"):
         ended = {"state": "succeeded", "finished_at": timezone.now(), "project_id": principal.project_id}
         saved = uuid.uuid4()
+        # From before restores kept what takes them back; and one that did.
         Operation.objects.create(kind="restore", report={"safety_backup_id": str(saved)}, **ended)
+        restored = Operation.objects.create(kind="restore", report={"made": [], "transactions": {}}, **ended)
         run = Operation.objects.create(kind="evict", report={}, **ended)
     page = adam.get("/audit/?kind=operation").text
     assert f"/backups/{saved}/" not in page  # restoring that takes back nothing
-    assert re.findall(r'<a href="([^"]+)">Take back…', page) == [f"/operations/{run.id}/"]
+    led = re.findall(r'<a href="([^"]+)">Take back…', page)
+    assert led == [f"/operations/{run.id}/", f"/operations/{restored.id}/"]
 
 
 def test_the_audit_leads_to_a_decision_that_stands(adam, rita, challenge):

@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from conflicts.public import ClaimDraft
-from memories import erasure, ingest, jobs, upkeep
+from memories import erasure, ingest, jobs, run_changes
 from memories.models import RunChange
 from tests.consolidation.conftest import beside, unit
 
@@ -96,7 +96,7 @@ def test_what_applied_nothing_can_not_be_undone(run, undo, full, principal, dry_
     done = run(dry_run=dry_run)
     if not dry_run:
         undo(done)
-    with pytest.raises(jobs.NotUndoable if dry_run else upkeep.consolidation.CannotUndoRun):
+    with pytest.raises(jobs.NotUndoable if dry_run else run_changes.CannotUndoRun):
         jobs.start_undo(principal, done.id, now=timezone.now(), wake_up=False)
 
 
@@ -105,11 +105,11 @@ def test_a_run_is_undone_until_its_retention_ends(run, undo, full, principal, se
     done = run()
     after = digest()
     settings.CONSOLIDATION_UNDO_DAYS = 0
-    assert upkeep.consolidation.expire(principal, now=timezone.now()) == 1
+    assert run_changes.expire(principal, now=timezone.now()) == 1
     assert count(RunChange) == 0
-    with pytest.raises(upkeep.consolidation.CannotUndoRun, match="retention"):
+    with pytest.raises(run_changes.CannotUndoRun, match="retention"):
         jobs.start_undo(principal, done.id, now=timezone.now(), wake_up=False)
-    assert upkeep.consolidation.expire(principal, now=timezone.now()) == 0
+    assert run_changes.expire(principal, now=timezone.now()) == 0
     assert digest() == after
 
 

@@ -1,12 +1,15 @@
 """A namespace that is rolled back: what is said and decided there, and how it stands."""
 
 import datetime
+import uuid
 
 import pytest
 from django.db import connection
+from django.utils import timezone
 
-from memories import access, jobs
-from memories.models import Namespace, Operation
+from memories import access, jobs, upkeep
+from memories.models import Namespace
+from memories.models.enums import EvictionReason
 
 # What is believed, by what: without the times and counters of changes.
 STATE = {
@@ -137,14 +140,29 @@ def undone(carol, principal):
 
 
 @pytest.fixture
-def operation_of(principal):
-    """An operation as it is now."""
+def done(principal):
+    """Does a job of the whole project; the operation."""
 
-    def read(operation):
+    def run(kind, **options):
+        wish = {"kind": kind, "namespace": None, "options": options, "now": timezone.now(), "wake_up": False}
+        ended = jobs.run(principal, jobs.start(principal, **wish).id)
+        assert ended.state == "succeeded", ended.error
+        return ended
+
+    return run
+
+
+@pytest.fixture
+def evict(principal, place):
+    """Lets a memory leave, with a copy and a tombstone."""
+
+    def leave(fragment_id):
+        cause = upkeep.lifecycle.Cause(EvictionReason.LOW_WEIGHT, {"weight": 0.1})
+        how = {"copied": "evicted", "operation_id": None, "now": timezone.now()}
         with access.enter(principal, why="test"):
-            return Operation.objects.get(id=operation.id)
+            upkeep.lifecycle.remove_fragments(place().project_id, {uuid.UUID(fragment_id): cause}, **how)
 
-    return read
+    return leave
 
 
 @pytest.fixture

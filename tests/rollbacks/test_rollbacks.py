@@ -1,13 +1,8 @@
 """Rollbacks: a namespace as it stood, what is let be, and the way back."""
 
 import datetime
-import uuid
 
 import pytest
-from django.utils import timezone
-
-from memories import access, upkeep
-from memories.models.enums import EvictionReason
 
 
 def without(state, ids):
@@ -144,12 +139,12 @@ def test_what_is_contained_stays_contained(alice, bob, carol, said, state, rolle
     assert alice.client.get(f"/api/v1/fragments/{stored['id']}").json()["status"] == "quarantined"
 
 
-def test_what_was_evicted_comes_back_and_leaves_again(alice, said, state, rolled, undone, moment, place, principal):
+def test_what_was_evicted_comes_back_and_leaves_again(alice, said, state, rolled, undone, moment, evict):
     stored = said(alice, "We meet on Mondays.", importance=0.1)
     then, at = state(), moment()
     answer = alice.client.post(f"/api/v1/fragments/{stored['id']}/archive", {}, format="json")
     assert answer.status_code == 200
-    evict(principal, place(), stored["id"])
+    evict(stored["id"])
     assert alice.client.get(f"/api/v1/fragments/{stored['id']}").status_code in (404, 410)
     operation = rolled(at)
     assert operation.report["returned"] == [stored["id"]]
@@ -159,13 +154,6 @@ def test_what_was_evicted_comes_back_and_leaves_again(alice, said, state, rolled
     again = rolled(at)
     assert again.report["returned"] == [stored["id"]]
     assert state() == then
-
-
-def evict(principal, place, fragment_id):
-    with access.enter(principal, why="test"):
-        cause = upkeep.lifecycle.Cause(EvictionReason.LOW_WEIGHT, {"weight": 0.1})
-        causes, how = {uuid.UUID(fragment_id): cause}, {"copied": "evicted", "operation_id": None}
-        upkeep.lifecycle.remove_fragments(place.project_id, causes, **how, now=timezone.now())
 
 
 def test_users_go_along_or_one_of_them_alone(alice, said, rolled, moment, main):

@@ -147,6 +147,22 @@ def insert_origins(project_id: uuid.UUID, *, there: uuid.UUID, here: uuid.UUID) 
     insert_staged(MODELS["origin"], "origin", rows, once="(fragment_id)", replaced={"namespace_id": f"'{here}'::uuid"})
 
 
+def log_tombstones(project_id: uuid.UUID, operation_id: uuid.UUID) -> None:
+    """Keep, for the undo, what `clear_tombstones` is about to take away."""
+    for table, column, more in (
+        ("memories_tombstone", "original_id", ""),
+        ("memories_archive", "fragment_id", "AND t.reason <> 'compacted'"),
+    ):
+        execute(
+            f"""INSERT INTO memories_runchange (id, project_id, operation_id, fragment_id, place, row_id, before, after)
+                SELECT gen_random_uuid(), t.project_id, %s, t.{column}, '{table}', t.id, to_jsonb(t), ''
+                FROM {table} t JOIN staged_verdict v ON v.id = t.{column} AND v.verdict = 'insert'
+                JOIN memories_fragment f ON f.project_id = t.project_id AND f.id = t.{column}
+                WHERE t.project_id = %s {more}""",
+            [operation_id, project_id],
+        )
+
+
 def clear_tombstones(project_id: uuid.UUID) -> None:
     """Who is here again has no tombstone, and no copy to come back from."""
     values = {"project": project_id}

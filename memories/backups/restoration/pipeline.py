@@ -47,6 +47,7 @@ from memories.models.sql import execute, fetch
 from memories.operations import ACCEPT, BadOptions, Options, Progress, check_accepted, check_plan_id, starter
 from memories.providers import active_model
 from memories.recall_checks import RecallGuard
+from memories.run_changes import record_changes
 
 
 class Erase(Protocol):
@@ -138,6 +139,9 @@ class Read:
     foreign: bool
     stage: staging_tables.StagedBundle
     left_out: dict[str, int] = field(default_factory=dict)
+    # For the undo: namespaces that the restore made, and the transaction in which each was written.
+    made: list[str] = field(default_factory=list)
+    transactions: dict[str, str] = field(default_factory=dict)
 
     @property
     def ids(self) -> list[tuple[str, uuid.UUID]]:
@@ -187,7 +191,7 @@ def restore(principal: Principal, operation: Operation, progress: Progress, *, e
             restore_plan.require_agreed_counts(operation, progress)
             with _time_of_text(principal) as told:
                 parts = apply(principal, read, progress, report, erase=erase, now=now)
-                report |= told()
+                report |= {**told(), "made": read.made, "transactions": read.transactions}
     return {**report, **restore_plan.summarise_counts(parts), "elapsed_ms": int((time.monotonic() - began) * 1000)}
 
 
@@ -359,7 +363,7 @@ def apply(
             progress.note(stage=f"applying {name}"[:64], done=done, total=len(read.ids))
             recall = _recall_guard(principal, name, progress.operation, now=now)
             with access.enter(principal, why="restore"):
-                counts = _apply(principal, read, name, there, now=now)
+                counts = _apply_recorded(principal, read, name, there, operation=progress.operation, now=now)
                 counts |= recall.settle(accept=progress.operation.options.get(ACCEPT, False), progress=progress)
                 failpoints.reach("restore.applied")
             parts[name] = counts
@@ -404,7 +408,30 @@ def apply_restore(project_id: uuid.UUID, *, erase: Erase, now: datetime.datetime
         erase(project_id, ids, authority=authority, now=now)
 
 
-def _apply(principal: Principal, read: Read, name: str, there: uuid.UUID, *, now: datetime.datetime) -> dict[str, Any]:
+def _apply_recorded(
+    principal: Principal, read: Read, name: str, there: uuid.UUID, *, operation: Operation, now: datetime.datetime
+) -> dict[str, Any]:
+    """Write a namespace so that it can be taken back: one that is new goes as a whole, of others the rows are kept."""
+    if Namespace.objects.within(principal.project_id).named([name]).exists():
+        with record_changes(operation):
+            counts = _apply(principal, read, name, there, operation=operation, now=now)
+    else:
+        counts = _apply(principal, read, name, there, operation=None, now=now)
+        read.made.append(name)
+    ((read.transactions[name],),) = fetch("SELECT pg_current_xact_id()::text", [])
+    return counts
+
+
+def _apply(
+    principal: Principal,
+    read: Read,
+    name: str,
+    there: uuid.UUID,
+    *,
+    operation: Operation | None,
+    now: datetime.datetime,
+) -> dict[str, Any]:
+    """Write a namespace. For an `operation` is kept what goes of those that come back."""
     project_id = principal.project_id
     here = insertion.ensure_namespace(principal, read.stage.namespaces[name])
     lock_namespace(here)
@@ -423,6 +450,8 @@ def _apply(principal: Principal, read: Read, name: str, there: uuid.UUID, *, now
     waiting = conflict_check.find_contested(project_id, there=there, here=here, now=now)
     insertion.write(project_id, here=here, held_back=list(waiting), counts=counts)
     failpoints.reach("restore.half")
+    if operation:
+        auxiliary_tables.log_tombstones(project_id, operation.id)
     auxiliary_tables.clear_tombstones(project_id)
     counts["others"] = auxiliary_tables.insert_auxiliary_rows(project_id, there=there, here=here)
     auxiliary_tables.create_rulings_of_restored(project_id, here=here)

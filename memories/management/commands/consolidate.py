@@ -10,7 +10,7 @@ from django_typer.management import TyperCommand
 from rich.table import Table
 from typer import Option
 
-from memories import jobs, upkeep
+from memories import jobs, run_changes, upkeep
 from memories.access import NotFound, Principal
 from memories.management.operation_commands import (
     AcceptLoss,
@@ -81,7 +81,7 @@ class Command(TyperCommand):
         principal = owner_of(operation_id)
         try:
             operation = jobs.start_undo(principal, uuid.UUID(operation_id), now=timezone.now(), wake_up=False)
-        except (NotFound, jobs.NotUndoable, upkeep.consolidation.CannotUndoRun) as error:
+        except (NotFound, jobs.NotUndoable, run_changes.CannotUndoRun) as error:
             raise CommandError(str(error)) from error
         return run_with_progress(principal, operation, "undo")
 

@@ -10,7 +10,7 @@ from django_typer.management import TyperCommand, command
 from rich.table import Table
 from typer import Argument, Option
 
-from memories import access, jobs, operations, upkeep
+from memories import access, jobs, operations, run_changes
 from memories.management.operation_commands import (
     describe_operation,
     format_table,
@@ -81,7 +81,7 @@ class Command(TyperCommand):
         principal = owner_of(operation_id)
         try:
             made = jobs.start_undo(principal, uuid.UUID(operation_id), now=timezone.now(), wake_up=False)
-        except (jobs.NotUndoable, upkeep.consolidation.CannotUndoRun) as error:
+        except (jobs.NotUndoable, run_changes.CannotUndoRun) as error:
             raise CommandError(str(error)) from error
         ended = run_with_progress(principal, made, "undo")
         self._print_operation(ended, as_json=as_json)

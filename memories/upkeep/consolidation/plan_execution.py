@@ -15,8 +15,8 @@ from memories.models import Fragment, Operation
 from memories.models.enums import OperationState, RecallCause
 from memories.operations import Progress
 from memories.recall_checks import RecallGuard
+from memories.run_changes import count_changes, record_changes
 from memories.upkeep.consolidation import (
-    change_log,
     contradiction_scan,
     corroboration,
     decay,
@@ -89,10 +89,11 @@ def run(outlook: Outlook, plan: Operation, told: dict[str, Any], progress: Progr
     recall = _recall_guard(outlook)
     with access.enter(outlook.principal, why="consolidate"):
         lock_namespace(outlook.namespace.id)
-        before = reports.totals(outlook.namespace)
+        memories = Fragment.objects.within(outlook.namespace.project_id).in_namespaces([outlook.namespace])
+        before = memories.totals()
         unchanged = _lock_planned(outlook, plan)
         ready = [step for ordinal, step in sorted(known.items()) if ordinal in unchanged]
-        with change_log.record_changes(outlook.operation):
+        with record_changes(outlook.operation):
             done = _phases(outlook, ready, list(known.values()), drafts, progress)
         did = {(step.phase, step.fragment, step.other) for step in done}
         left = {n: step for n, step in known.items() if (step.phase, step.fragment, step.other) not in did}
@@ -101,8 +102,8 @@ def run(outlook: Outlook, plan: Operation, told: dict[str, Any], progress: Progr
             "stale": reports.named(list(left.values())),
             "left": sorted(left),
             "before": before,
-            "after": reports.totals(outlook.namespace),
-            "recorded": change_log.count_changes(outlook.operation),
+            "after": memories.totals(),
+            "recorded": count_changes(outlook.operation),
             "used": _used(done),
             **outlook.aside.report(),
             **recall.settle(accept=outlook.wish.accept_recall_loss, progress=progress),

@@ -10,7 +10,7 @@ from django.db.models import Q
 from memories import access, failpoints
 from memories.access import Principal
 from memories.ingest.embedding_queue import embed_pending
-from memories.models import Namespace, Operation, PlanStep, sql
+from memories.models import Fragment, Namespace, Operation, PlanStep, sql
 from memories.models.enums import OperationState
 from memories.operations import NoPlan, PlanUsed, Progress
 from memories.providers import active_model
@@ -20,7 +20,6 @@ from memories.upkeep.consolidation import (
     decay,
     deduplication,
     digest_phase,
-    reports,
     steps,
 )
 from memories.upkeep.consolidation.options import parse_options
@@ -74,7 +73,10 @@ def make(outlook: Outlook, progress: Progress) -> dict[str, Any]:
     """Plan every phase and keep the steps; answer the plan's part of the report."""
     operation = outlook.operation
     with access.enter(outlook.principal, why="plan"):
-        examined_to, before = sql.horizon(), reports.totals(outlook.namespace)
+        examined_to, before = (
+            sql.horizon(),
+            Fragment.objects.within(outlook.namespace.project_id).in_namespaces([outlook.namespace]).totals(),
+        )
         _forget_old_plans(outlook)
     likenesses: list[deduplication.Likeness] = []
     phases: list[tuple[Phase, Callable[[], None]]] = [

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from conflicts.reevaluation import Fate
-from memories.models import Fragment, Namespace
 from memories.models.enums import Status
 from memories.upkeep.consolidation.plan_state import counts
 from memories.upkeep.consolidation.steps import Phase, StepDraft, of_phase
@@ -15,12 +14,6 @@ from memories.upkeep.consolidation.steps import Phase, StepDraft, of_phase
 RESOLVED = {Fate.WINS, Fate.REPEATS, Fate.OUTDATED, Fate.ANSWERED, Fate.RETURNS, Fate.BARRED}
 LEAVES = {Fate.REPEATS, Fate.OUTDATED, Fate.LOSES, Fate.BARRED}
 MOST_NAMED = 100
-
-
-def totals(namespace: Namespace) -> dict[str, int]:
-    """Return how many memories there are, and how many of them are active."""
-    rows = Fragment.objects.within(namespace.project_id).filter(namespace=namespace)
-    return {"total": rows.count(), "active": rows.filter(status=Status.ACTIVE).count()}
 
 
 def changed(steps: Iterable[StepDraft]) -> int:

@@ -97,9 +97,9 @@ def _spoil_answers() -> None:
 
 def _spoil_operations() -> None:
     """Operations that nobody takes or ends, a fork that copies nothing, an undo that undoes nothing, kept files."""
+    import memories.run_changes as run_changes
     from memories.namespaces import deletion, forks
     from memories.operations import runner
-    from memories.upkeep import consolidation
 
     claim, end, copy = runner.claim, runner._end, forks.copy_namespace
 
@@ -109,7 +109,7 @@ def _spoil_operations() -> None:
         forks.Namespace.objects.branch(source=source, name=name)
         return {"namespace": name, "forked_from": source.name, "copied": 0, "blocked_by_erasure": 0}
 
-    undo, remove = consolidation.undo_run, deletion._remove
+    undo, remove = run_changes.undo_run, deletion._remove
 
     def undo_nothing(principal: Any, operation: Any, *given: Any, **more: Any) -> dict[str, Any]:
         if not is_active("no undo"):
@@ -119,5 +119,5 @@ def _spoil_operations() -> None:
     runner.claim = lambda *given, **more: None if is_active("no claim") else claim(*given, **more)
     runner._end = lambda *given, **more: None if is_active("no end") else end(*given, **more)
     forks.copy_namespace = copy_nothing
-    consolidation.undo_run = consolidation.run_undo.undo_run = undo_nothing
+    run_changes.undo_run = undo_nothing
     deletion._remove = lambda files: None if is_active("no removal") else remove(files)

@@ -2,7 +2,7 @@
 
 import datetime
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from django.conf import settings
@@ -16,15 +16,14 @@ from conflicts.rulings import with_protection
 from memories import access, failpoints
 from memories.access import Principal
 from memories.errors import NovaError
-from memories.models import Fragment, Operation, PlanStep, RunChange
+from memories.models import Fragment, Namespace, Operation, PlanStep, RunChange
 from memories.models.enums import OperationState
 from memories.models.table_spec import HOME, made_columns
 from memories.operations import Progress
-from memories.upkeep.consolidation import reports
-from memories.upkeep.consolidation.change_log import PLACES
+from memories.run_changes.change_log import PLACES
 
 MOST_NAMED = 100
-RECORDED = ("consolidate", "merge", "rollback")  # kinds of operations of which the former state is kept
+RECORDED = ("consolidate", "merge", "rollback", "restore")  # kinds of operations of which the former state is kept
 # Being read moves these, and no undo waits for that.
 SOFT = {"memories_access"}
 # Of which a constraint that may be checked later can't be named by its absence.
@@ -93,15 +92,6 @@ def permit(principal: Principal, operation: Operation) -> None:
         refuse_below(principal, rows.values_list("rank", flat=True)[:1], what="something that the run changed")
 
 
-def undo(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
-    """Take a consolidation back, and does not plan it again; see `undo_run`."""
-
-    def decline(run: Operation) -> None:
-        PlanStep.objects.within(run.project_id).filter(operation=_plan_of(run)).update(declined=True)
-
-    return undo_run(principal, operation, progress, also=decline, failpoint="consolidation.undone")
-
-
 def undo_run(
     principal: Principal,
     operation: Operation,
@@ -109,16 +99,21 @@ def undo_run(
     *,
     also: Callable[[Operation], object],
     failpoint: str,
+    first: Callable[[Operation], object] = lambda run: None,
+    scopes: Sequence[Namespace] = (),
 ) -> dict[str, Any]:
-    """Take back what was recorded of a run; the report says how many rows. Raise CannotUndo; nothing changes then.
+    """Take back what was recorded of a run; the report says how many rows. Raise CannotUndoRun; nothing changes then.
 
-    `also` is done in the same transaction. Begun again after its end it has nothing to do.
+    `first` and `also` are done in the same transaction, before and after. It reaches the run's namespace, or the
+    `scopes`. Begun again after its end it has nothing to do.
     """
     if progress.operation.cursor:
         return dict(progress.operation.cursor)
     with access.enter(principal, why="undo"):
         run = Operation.objects.within(principal.project_id).select_related("namespace").get(id=operation.id)
-        lock_namespace(run.namespace_id)
+        places = list(scopes) or [run.namespace]
+        for place in sorted(places, key=lambda row: row.id):
+            lock_namespace(place.id)
         run.refresh_from_db(fields=["report", "state"])
         refuse_unfit(run)
         _lock_run(run)
@@ -131,11 +126,13 @@ def undo_run(
             raise CannotUndoRun("memories changed since that run")
         try:
             with transaction.atomic():
+                first(run)
                 restored = _bring_back(run)
         except IntegrityError as error:
             raise CannotUndoRun("another value took the place meanwhile") from error
-        report = {"operation": str(run.id), "restored": restored, "after": reports.totals(run.namespace)}
         also(run)
+        after = Fragment.objects.within(run.project_id).in_namespaces(places).totals()
+        report = {"operation": str(run.id), "restored": restored, "after": after}
         RunChange.objects.within(run.project_id).filter(operation=run).delete()
         undone = {"by": str(progress.operation.id), "at": progress.operation.created_at.isoformat()}
         Operation.objects.within(run.project_id).filter(id=run.id).update(
@@ -155,10 +152,6 @@ def refuse_unfit(run: Operation) -> None:
         raise CannotUndoRun("this run was undone already")
     if report.get("expired"):
         raise CannotUndoRun("what stood before that run was deleted after its retention")
-
-
-def _plan_of(run: Operation) -> uuid.UUID:
-    return uuid.UUID((run.report or {})["plan_id"])
 
 
 def _lock_run(run: Operation) -> None:

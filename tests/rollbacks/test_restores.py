@@ -1,0 +1,112 @@
+"""The undo of a restore: all is as before it, and the same backup can be restored again."""
+
+import pytest
+from django.db import connection
+
+from memories import access
+from memories.models import Archive, Namespace, Tombstone
+
+pytestmark = pytest.mark.usefixtures("storage")
+
+
+@pytest.fixture
+def lived(alice, bob, carol, said, decide):
+    """Memories that stand, that lost, that wait, and a decision."""
+    said(alice, "The budget is $1.", value="$1", source="user_explicit")
+    decide(carol, said(bob, "The budget is $2.", value="$2")["pending_conflicts"][0]["id"], "supersede")
+    said(bob, "The limit is 7.", value="7", predicate="limit")
+    said(bob, "The limit is 8.", value="8", predicate="limit")
+    said(alice, "The door is red.", user="zoe")
+    return said(alice, "We meet on Mondays.", importance=0.1)
+
+
+@pytest.fixture
+def gone(principal, main):
+    """Deletes the namespace."""
+
+    def delete():
+        with access.enter(principal, why="test"):
+            Namespace.objects.within(principal.project_id).filter(name=main).delete()
+
+    return delete
+
+
+def test_a_namespace_that_it_made_goes_and_comes_again(lived, done, gone, state, undone, principal, main):
+    then = state()
+    backup = done("backup").report["backup_id"]
+    gone()
+    restored = done("restore", backup_id=backup)
+    assert restored.report["made"] == [main, f"{main}/zoe"]
+    assert state() == then
+    taken_back = undone(restored)
+    assert taken_back.report["deleted"] == {main: 5, f"{main}/zoe": 1}
+    with access.enter(principal, why="test"):
+        assert not Namespace.objects.within(principal.project_id).exists()
+    again = done("restore", backup_id=backup)
+    assert again.report["insert"] == restored.report["insert"]
+    assert state() == then
+
+
+def left(principal):
+    """Tombstones and copies, byte for byte."""
+    with access.enter(principal, why="test"):
+        stones = list(Tombstone.objects.within(principal.project_id).order_by("id").values())
+        return stones, [(one.id, one.text()) for one in Archive.objects.within(principal.project_id).order_by("id")]
+
+
+def test_what_came_beside_others_goes_and_what_had_left_has_left(
+    alice, lived, said, done, state, undone, evict, principal
+):
+    backup = done("backup").report["backup_id"]
+    evict(lived["id"])
+    said(alice, "We meet on Fridays.")
+    before, stones = state(), left(principal)
+    restored = done("restore", backup_id=backup)
+    assert (restored.report["insert"], restored.report["made"]) == (1, [])
+    assert alice.client.get(f"/api/v1/fragments/{lived['id']}").status_code == 200
+    undone(restored)
+    assert state() == before
+    assert left(principal) == stones
+    assert done("restore", backup_id=backup).report["insert"] == 1
+
+
+def test_what_it_changed_is_as_it_was(alice, carol, bob, said, decide, done, state, undone, principal):
+    stored = said(alice, "The budget is $1.", value="$1", source="user_explicit")
+    conflict = said(bob, "The budget is $2.", value="$2")["pending_conflicts"][0]["id"]
+    change = {"revision": stored["revision"], "content": "The budget is $1, they say."}
+    assert alice.client.patch(f"/api/v1/fragments/{stored['id']}", change, format="json").status_code == 200
+    decide(carol, conflict, "reject")
+    backup = done("backup").report["backup_id"]
+    with access.enter(principal, why="test"), connection.cursor() as cursor:  # as on a machine that lags behind
+        cursor.execute("DELETE FROM conflicts_ruling WHERE project_id = %s", [principal.project_id])
+        cursor.execute("DELETE FROM conflicts_pendingconflict WHERE project_id = %s", [principal.project_id])
+        older = "content = 'The budget is one dollar.', updated_at = updated_at - interval '1 day'"
+        cursor.execute(f"UPDATE memories_fragment SET {older} WHERE id = %s", [stored["id"]])
+    before = state()
+    restored = done("restore", backup_id=backup)
+    assert restored.report["update"] == 1
+    assert state() != before
+    undone(restored)
+    assert state() == before
+
+
+def test_what_was_written_since_is_in_the_way(alice, lived, said, done, gone, undone, main):
+    backup = done("backup").report["backup_id"]
+    gone()
+    restored = done("restore", backup_id=backup)
+    later = said(alice, "We meet on Fridays.")
+    refused = undone(restored, ends="failed")
+    assert refused.error["code"] == "cannot_undo"
+    assert refused.report["changed_since"]["ids"] == [later["id"]]
+
+
+def test_once_and_only_by_who_may(lived, done, gone, undone, carol, agent_of, project):
+    backup = done("backup").report["backup_id"]
+    gone()
+    restored = done("restore", backup_id=backup)
+    weak = agent_of(project, owner="weak", verbs=["read", "write", "admin"], ceiling="tool_output")
+    refused = weak.client.post(f"/api/v1/operations/{restored.id}/undo", {}, format="json")
+    assert refused.json()["code"] == "not_permitted"
+    undone(restored)
+    again = carol.client.post(f"/api/v1/operations/{restored.id}/undo", {}, format="json")
+    assert (again.status_code, again.json()["code"]) == (409, "cannot_undo")
