@@ -39,6 +39,13 @@ class StaleRevision(NovaError):
         self.current = current
 
 
+class BranchTaken(NovaError):
+    """There is a namespace of that name, and it is not empty."""
+
+    code = "branch_taken"
+    title = "This name is taken"
+
+
 class PreconditionFailed(NovaError):
     """Something is not as the request's `If-Match` says."""
 

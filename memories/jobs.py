@@ -134,7 +134,7 @@ KINDS: Mapping[str, OperationKind] = {
     "restore": OperationKind(
         partial(backups.restoration.restore, erase=erasure.erase),
         backups.restoration.check_restore,
-        check_start=operations.refuse_unfit_plan,
+        check_start=backups.restoration.refuse_unfit_restore,
         permit=lambda *given: _permit_restore(*given),
         undo=rollbacks.undo_restore,
         check_undo=rollbacks.refuse_unfit_restore,

@@ -103,6 +103,9 @@ class BackupAnswer(serializers.Serializer[Any]):
     created_at = serializers.DateTimeField()
 
 
+OPTIONAL = ("trust_signer", "allow_version", "into", "namespace", ACCEPT)
+
+
 class RestoreInput(Strict):
     """A restore to start: of a backup that is here."""
 
@@ -111,6 +114,8 @@ class RestoreInput(Strict):
     trust_signer = Text(required=False, help_text="A signer that has to be believed here: only the operator adds one.")
     allow_version = Flag(default=False)
     plan_id = Id(required=False, help_text="Of a dry run: do what it said, or nothing.")
+    into = Text(required=False, validators=[namespace_form], help_text="A new namespace, beside what lives.")
+    namespace = Text(required=False, validators=[namespace_form], help_text="Which one goes there; of several.")
     accept_recall_loss = Flag(default=False, help_text=ACCEPT_HELP)
 
 
@@ -121,6 +126,8 @@ class UploadInput(Strict):
     dry_run = serializers.BooleanField(default=False)
     trust_signer = Text(required=False)
     allow_version = serializers.BooleanField(default=False)
+    into = Text(required=False, validators=[namespace_form])
+    namespace = Text(required=False, validators=[namespace_form])
     accept_recall_loss = serializers.BooleanField(default=False, help_text=ACCEPT_HELP)
 
 
@@ -321,7 +328,8 @@ class RestoresView(Admin):
     def post(self, request: Request) -> Response:
         """Plans (`dry_run`) or does it; the report has the plan. A file that is sent along stays a week as a backup.
 
-        Of a `backup_id`, or multipart with the file as `upload`. `trust_signer` names a signer who has to be trusted
+        Of a `backup_id`, or multipart with the file as `upload`. `into` a new namespace it becomes a branch, which can
+        be compared with what lives, and merged in part. `trust_signer` names a signer who has to be trusted
         here already, else 403.
         """
         if (request.content_type or "").startswith("multipart/"):
@@ -343,6 +351,6 @@ class RestoresView(Admin):
     @staticmethod
     def _start(request: Request, backup_id: uuid.UUID, values: dict[str, Any]) -> Response:
         options: dict[str, Any] = {"backup_id": str(backup_id)}
-        options |= {name: values[name] for name in ("trust_signer", "allow_version", ACCEPT) if values.get(name)}
+        options |= {name: values[name] for name in OPTIONAL if values.get(name)}
         options |= {"plan_id": str(values["plan_id"])} if values.get("plan_id") else {}
         return started_answer(request, kind="restore", namespace=None, options=options, dry_run=values["dry_run"])

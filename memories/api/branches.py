@@ -19,6 +19,8 @@ from memories.rest.fragments import IDEMPOTENCY
 from memories.rest.idempotency import IdempotentAnswer, answer_once
 from memories.rest.inputs import namespace_form
 from memories.rest.operations import ACCEPT_HELP, OperationAnswer, of_all_users, place_of, started_answer
+from memories.rest.timeline import ComparisonAnswer, ComparisonQuery
+from memories.timeline import compare
 
 
 class ForkInput(Strict):
@@ -33,6 +35,13 @@ class MergeInput(Strict):
     target = Text(validators=[namespace_form])
     dry_run = Flag(default=False)
     plan_id = Id(required=False, help_text="Of a dry run: do what it said, or nothing.")
+    only = serializers.ListField(
+        child=Id(),
+        required=False,
+        min_length=1,
+        max_length=1000,
+        help_text="Just these memories of the branch, also where their counterpart changed since, or left.",
+    )
     accept_recall_loss = Flag(default=False, help_text=ACCEPT_HELP)
 
 
@@ -87,9 +96,24 @@ class MergeView(APIView):
             "source": name,
             **({"plan_id": str(values["plan_id"])} if "plan_id" in values else {}),
         }
+        options |= {"only": [str(i) for i in values["only"]]} if "only" in values else {}
         options |= {ACCEPT: True} if values[ACCEPT] else {}
         arguments = {"namespace": values["target"], "options": options, "dry_run": values["dry_run"]}
         return started_answer(request, kind="merge", **arguments)
+
+
+class ComparisonView(APIView):
+    """Comparing."""
+
+    @extend_schema(operation_id="namespaces_compare", parameters=[ComparisonQuery], responses={200: ComparisonAnswer})
+    def get(self, request: Request, name: str) -> Response:
+        """Of which keys this namespace believes otherwise than another one, and what: a branch beside what lives.
+
+        Up to 2,000 memories that claim something of such keys, else 409 `too_much_changed`.
+        """
+        query = validated(ComparisonQuery, request.query_params.dict())
+        found = compare(principal_of(request), name, query["other"], now=timezone.now())
+        return Response(ComparisonAnswer({"namespace": name, "other": query["other"], "keys": found}).data)
 
 
 class NamespaceView(APIView):

@@ -11,7 +11,7 @@ from memories.api.backups import (
     RestoresView,
     VerifyView,
 )
-from memories.api.branches import ForkView, MergeView, NamespaceView, ProjectView
+from memories.api.branches import ComparisonView, ForkView, MergeView, NamespaceView, ProjectView
 from memories.api.cases import CaseGroupsView, CaseResolveView, CasesView, CaseUndoView, CaseView, ClearView
 from memories.api.claims import ClaimsView, TimelineView
 from memories.api.conflicts import ConflictsView, ConflictView, ReinstateView, ResolveView, UndoView
@@ -124,6 +124,7 @@ urlpatterns = [
     path("namespaces/<str:name>", NamespaceView.as_view()),
     path("namespaces/<str:name>/fork", ForkView.as_view()),
     path("namespaces/<str:name>/merge", MergeView.as_view()),
+    path("namespaces/<str:name>/comparison", ComparisonView.as_view()),
     path("projects/<str:name>", ProjectView.as_view()),
     path("packs", PacksView.as_view()),
     path("packs/<uuid:operation_id>/download", PackDownloadView.as_view()),

@@ -26,6 +26,7 @@ from memories.console.timetable import times_of
 from memories.console.undo_strip import offer_undo
 from memories.models import Backup, Operation
 from memories.models.enums import ExportPolicy, OperationState, Verb
+from memories.models.namespace import parts_of
 from memories.operations import ACCEPT
 
 PROOFS = ("verify", "drill")
@@ -243,12 +244,29 @@ def _planned(request: Any, row: Backup) -> HttpResponse:
     options: dict[str, Any] = {"backup_id": str(row.id)}
     options |= {"trust_signer": row.signer} if request.POST.get("trust") == "yes" and row.signer else {}
     options |= {"allow_version": True} if request.POST.get("allow_version") == "yes" else {}
+    options |= _place_wished(request, row)
     arguments: dict[str, Any] = {"kind": "restore", "namespace": None, "options": options, "dry_run": True}
     made, refusal = run_action(lambda: jobs.start(request.principal, **arguments, now=timezone.now()))
     if made is None:
         return _restore_page(request, row, _plan(request.principal, row, ""), refusal)
     there = reverse("console:restore-backup", args=[row.id])
     return HttpResponseRedirect(f"{there}?plan={made.id}", status=303)
+
+
+def _place_wished(request: Any, row: Backup) -> dict[str, str]:
+    """Return into which new namespace it shall go, and which one of several; the name of a branch alone will do."""
+    into, namespace = (request.POST.get(name, "").strip() for name in ("into", "namespace"))
+    if namespace and namespace not in _roots(row):
+        raise Http404
+    if not into:
+        return {}
+    into = into if ":" in into else f"{request.principal.project}:{into}"
+    return {"into": into, **({"namespace": namespace} if namespace else {})}
+
+
+def _roots(row: Backup) -> list[str]:
+    """Return the namespaces of a backup, without the scopes of users."""
+    return sorted({parts_of(name)[0] for name in row.namespaces})
 
 
 def _unconfirmed(request: Any, plan: ShownPlan | None) -> Refusal | None:
@@ -268,8 +286,15 @@ def _restore_page(request: Any, row: Backup, plan: ShownPlan | None, refusal: Re
         return HttpResponseClientRefresh()
     part = "#planned" if polled else ""
     foreign = bool(row.signer) and row.signer not in backups.restoration.trusted_signers()
-    context = {"row": row, "plan": plan, "waits": waits, "foreign": foreign, "refusal": refusal, "now": timezone.now()}
-    context |= {"kept": request.POST, "may_trust": request.principal.is_operator}
+    context: dict[str, Any] = {
+        "row": row,
+        "plan": plan,
+        "waits": waits,
+        "foreign": foreign,
+        "refusal": refusal,
+        "now": timezone.now(),
+    }
+    context |= {"roots": _roots(row), "kept": request.POST, "may_trust": request.principal.is_operator}
     with access.enter(request.principal, why="console"):
         context["has_checks"] = recall_checks.checks_of(request.principal).exists()
     return render(request, f"console/restore.html{part}", context, status=409 if refusal else 200)

@@ -230,6 +230,8 @@ def _origin_of(principal: Principal, source: Namespace) -> str:
 def _merged(request: Any, source: Namespace, target: Namespace, look: Look | None) -> HttpResponse | None:
     """Look, or merges what was looked at; None when it was refused (`request.refusal`)."""
     options: dict[str, Any] = {"kind": "merge", "namespace": target, "options": {"source": source.name}}
+    if only := request.POST.getlist("only") or (look.operation.options.get("only", []) if look else []):
+        options["options"]["only"] = only
     if request.POST.get("step") != "merge":
         made = _start(request, **options, dry_run=True)
         params = urlencode({"target": target.name, "preview": made.id}) if made else ""

@@ -58,6 +58,8 @@ class ShownOperation:
     lost: Sequence[RecallCheck] = ()
     # Whether the backup that it is about is still there.
     has_backup: bool = False
+    # The namespace beside which a backup was restored.
+    origin: str = ""
     # How many of the memories that waited for a vector when a restore ended still do, at the most.
     waiting: int = 0
 
@@ -233,11 +235,20 @@ def read(request: Any, operation_id: uuid.UUID, *, now: datetime.datetime) -> Sh
         backup_id = row.options.get("backup_id")
         waited = (row.report or {}).get("waiting_for_vectors", 0)
         waiting = PendingEmbedding.objects.within(principal.project_id)[:waited].count() if waited else 0
+        origin = _origin_of(row) if "into" in row.options else ""
         has_backup = bool(backup_id) and Backup.objects.within(principal.project_id).filter(id=backup_id).exists()
     details = _describe(principal, row)
     lines = [] if details else _lines(row)
     offers = _offers(principal, row, is_used=run is not None)
-    return ShownOperation(row, lines, steps, offers, stalled, _log(row), details, run, lists, lost, has_backup, waiting)
+    own = (_log(row), details, run, lists, lost, has_backup, origin, waiting)
+    return ShownOperation(row, lines, steps, offers, stalled, *own)
+
+
+def _origin_of(row: Operation) -> str:
+    """Return beside which namespace a restore put the one that it made; "" for none. Inside `access.enter`."""
+    made = Namespace.objects.within(row.project_id).named([row.options["into"]])
+    found: str | None = made.values_list("forked_from__name", flat=True).first()
+    return found or ""
 
 
 def _run_of(row: Operation) -> Operation | None:

@@ -11,7 +11,6 @@ from memories.namespaces.deletion import (
     size,
 )
 from memories.namespaces.forks import (
-    BranchTaken,
     check_fork,
     copied,
     copy_namespace,
@@ -23,7 +22,6 @@ from memories.namespaces.merges import check_merge, merge, permit_merge, refuse_
 from memories.namespaces.properties import change_namespace, languages, make_namespace
 
 __all__ = [
-    "BranchTaken",
     "change_namespace",
     "check_fork",
     "check_merge",

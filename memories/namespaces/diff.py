@@ -50,6 +50,10 @@ EDITED = """
         AND (s.compression = 'full' AND (s.fingerprint <> t.fingerprint AND t.compression = 'full'
                 OR s.claim IS DISTINCT FROM t.claim)
             OR s.compression IN ('full', t.compression) AND s.beside IS DISTINCT FROM t.beside)"""
+SAME = """
+    SELECT p.mine FROM branch_pairs p JOIN branch_source s ON s.id = p.mine JOIN branch_target t ON t.id = p.theirs
+    WHERE s.status = t.status AND s.fingerprint = t.fingerprint AND s.claim IS NOT DISTINCT FROM t.claim
+        AND s.beside IS NOT DISTINCT FROM t.beside"""
 # Without a counterpart: whether what it was there was forgotten, or evicted.
 ALONE = """
     WITH alone AS MATERIALIZED (
@@ -117,6 +121,17 @@ class Lineup:
     evicted: list[uuid.UUID]
     # What each memory of the source is in the target.
     counterparts: dict[uuid.UUID, uuid.UUID]
+
+    def restrict(self, ids: set[uuid.UUID]) -> None:
+        """Let just these of the source come, also where their counterpart changed, or left; never what was forgotten.
+
+        Those whose counterpart is and says the same have nothing to bring.
+        """
+        same = {i for (i,) in fetch(SAME, [])}
+        rows = fetch("SELECT id FROM branch_source WHERE id = ANY (%s) ORDER BY created_at, id", [list(ids)])
+        self.coming = [i for (i,) in rows if i not in same | set(self.forgotten)]
+        self.forgotten = [i for i in self.forgotten if i in ids]
+        self.history, self.evicted = [], []
 
 
 @contextmanager

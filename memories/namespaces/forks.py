@@ -7,20 +7,13 @@ from django.db.models import Q
 from conflicts.public import lock_namespace
 from memories import access, failpoints
 from memories.access import Principal
-from memories.errors import NovaError
+from memories.errors import BranchTaken
 from memories.models import Fragment, Namespace, Operation, Origin
 from memories.models.fragment import CONTAINED
 from memories.models.namespace import SHARED, is_written, parts_of
 from memories.models.sql import execute, fetch
 from memories.namespaces.copies import PARTS, PARTS_OF_NAMESPACES, CopyRoute, await_vectors, chosen, copy, note_origins
 from memories.operations import BadOptions, Options, Progress
-
-
-class BranchTaken(NovaError):
-    """There is a namespace of that name, and it is not empty."""
-
-    code = "branch_taken"
-    title = "This name is taken"
 
 
 def check_fork(options: Options) -> None:

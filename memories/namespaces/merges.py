@@ -1,8 +1,9 @@
 """Merges: a branch's writes are replayed into another namespace, in one transaction that can be taken back."""
 
 import datetime
+import uuid
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence, Set
 from typing import Any
 
 from django.db import transaction
@@ -16,9 +17,9 @@ from memories.models.namespace import is_written, scope_name
 from memories.models.sql import execute, fetch
 from memories.namespaces.copies import CopyRoute
 from memories.namespaces.deletion import refuse_stronger
-from memories.namespaces.diff import compare_namespaces
+from memories.namespaces.diff import Lineup, compare_namespaces
 from memories.namespaces.forks import require_same_user, with_users
-from memories.namespaces.replay import replay
+from memories.namespaces.replay import Replayed, replay
 from memories.namespaces.sync import (
     bring_along,
     bring_history,
@@ -42,6 +43,7 @@ from memories.providers import active_model
 from memories.recall_checks import RecallGuard
 
 MOST_NAMED = 1_000
+ONLY = "only"  # these memories, whatever became of the others
 ADDED = ("counts", "skipped_because")
 
 
@@ -52,10 +54,23 @@ class _OnlyLooked(Exception):
 def check_merge(options: Options) -> None:
     """Raise BadOptions unless they name a source."""
     source = options.get("source")
-    if set(options) - {"plan_id", ACCEPT} != {"source"} or not isinstance(source, str) or not is_written(source):
+    if set(options) - {"plan_id", ONLY, ACCEPT} != {"source"} or not isinstance(source, str) or not is_written(source):
         raise BadOptions("source", "Name the branch that is merged: project:branch.")
+    _check_only(options)
     check_plan_id(options)
     check_accepted(options)
+
+
+def _check_only(options: Options) -> None:
+    """Raise BadOptions unless `only`, if it is there, is a list of ids."""
+    ids = options.get(ONLY, [])
+    try:
+        if not isinstance(ids, list) or len(ids) > MOST_NAMED or (ONLY in options and not ids):
+            raise ValueError
+        for each in ids:
+            uuid.UUID(each)
+    except (ValueError, AttributeError, TypeError) as error:
+        raise BadOptions(ONLY, f"Give ids of 1 to {MOST_NAMED:,} memories of the branch.") from error
 
 
 def refuse_unfit_merge(operation: Operation) -> None:
@@ -164,19 +179,36 @@ def _applied(
     way: CopyRoute, operation: Operation, progress: Progress, *, model: EmbeddingModel, now: datetime.datetime
 ) -> dict[str, Any]:
     _lock_namespaces(way)
-    erased = forget_there(way, now=now)
+    only = operation.options.get(ONLY)
+    erased = forget_there(way, now=now) if only is None else []
     failpoints.reach("branches.merge.forgotten")
     found = compare_namespaces(way)
+    if only is not None:
+        found.restrict(set(map(uuid.UUID, only)))
     with run_changes.record_changes(operation):
-        carried = sync_details(way, found.coming, now=now)
+        carried = sync_details(way, found.coming, now=now) if only is None else set()
         failpoints.reach("branches.merge.carried")
         done = replay(way, found.coming, found.counterparts, model=model, now=now)
         elsewhere = {**found.counterparts, **done.now_is}
         bring_along(way, done.stored, found.counterparts)
         history = bring_history(way, found.history, elsewhere)
-        bring_rulings(way, elsewhere)
+        if only is None:
+            bring_rulings(way, elsewhere)
         failpoints.reach("branches.merge.brought")
     execute("DROP TABLE branch_source, branch_target, branch_pairs", [])
+    return _report(way, found, done, erased=erased, carried=carried, history=history)
+
+
+def _report(
+    way: CopyRoute,
+    found: Lineup,
+    done: Replayed,
+    *,
+    erased: Sequence[uuid.UUID],
+    carried: Set[uuid.UUID],
+    history: int,
+) -> dict[str, Any]:
+    """Return what became of which memories; what the merge makes is named as in the source, too."""
     skipped = done.skipped | dict.fromkeys(found.evicted, "evicted")
     ours = set(done.stored.values())
     lists = {
@@ -189,9 +221,8 @@ def _applied(
         "carried": sorted(carried),
     }
     named = {name: list(ids)[:MOST_NAMED] for name, ids in lists.items()}
-    was = done.replaced | {
-        new: old for old, new in done.stored.items()
-    }  # what the merge makes is not there after a dry run
+    # What the merge makes is not there after a dry run.
+    was = done.replaced | {new: old for old, new in done.stored.items()}
     beside = done.superseded | done.beside
     return {
         "source": way.source.name,

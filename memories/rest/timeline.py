@@ -75,3 +75,27 @@ class DifferenceAnswer(serializers.Serializer[Any]):
     until = serializers.DateTimeField()
     keys = KeyDifferenceAnswer(many=True)
     memories = StatusChangeAnswer(many=True)
+
+
+class ComparisonQuery(AboutUserQuery):
+    """With what a namespace is compared."""
+
+    other = Text(validators=[namespace_form], help_text="The other namespace.")
+
+
+class ComparedKeyAnswer(serializers.Serializer[Any]):
+    """A key of which two namespaces believe otherwise."""
+
+    user = serializers.CharField(allow_null=True)
+    subject = serializers.CharField()
+    predicate = serializers.CharField()
+    here = BelievedAnswer(many=True, source="after")
+    there = BelievedAnswer(many=True, source="before")
+
+
+class ComparisonAnswer(serializers.Serializer[Any]):
+    """Of which keys two namespaces believe otherwise."""
+
+    namespace = serializers.CharField()
+    other = serializers.CharField()
+    keys = ComparedKeyAnswer(many=True)

@@ -1,6 +1,6 @@
 """Timeline: what was decided and done in a project on one line, and what two points of it differ in."""
 
-from memories.timeline.differences import KeyDifference, StatusChange, TimelineDifference, difference
+from memories.timeline.differences import KeyDifference, StatusChange, TimelineDifference, compare, difference
 from memories.timeline.entries import PLACE, Entry, TimelineKind, TimelinePage, entries
 
 __all__ = [
@@ -11,6 +11,7 @@ __all__ = [
     "StatusChange",
     "TimelineKind",
     "TimelinePage",
+    "compare",
     "difference",
     "entries",
 ]

@@ -3,8 +3,8 @@
 import datetime
 import uuid
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.db.models import Q
@@ -17,6 +17,7 @@ from memories.models import Claim
 from memories.models.history import events_of
 from memories.models.sql import fetch
 
+Keys = Mapping[tuple[str, str | None, str, str], list[Believed]]
 MOST_CLAIMS = 2_000  # that changed between two points
 
 # Which status memories had, and have; null where there were none yet, or are none any more.
@@ -95,13 +96,45 @@ def difference(
         ]
         values = {"project": principal.project_id, "namespaces": scopes, "since": since, "until": until}
         moved = [StatusChange(*row) for row in fetch(MOVED, values)]
-    before, after = map(_by_key, sides)
-    keys = [
-        KeyDifference(*key, before[key], after[key])
-        for key in sorted(before.keys() | after.keys(), key=lambda key: [part or "" for part in key])
-        if _says(before[key]) != _says(after[key])
-    ]
-    return TimelineDifference(keys, moved)
+    return TimelineDifference(_differing(*map(_by_key, sides)), moved)
+
+
+# Standing claims on keys of which the two namespaces believe otherwise, each user beside the same user.
+OTHERWISE = """
+    WITH said AS MATERIALIZED (
+        SELECT c.fragment_id, c.namespace_id = ANY (%(here)s) AS here, coalesce(n."user", '') AS whose,
+            c.key_digest, c.value_digest, c.session_id
+        FROM memories_claim c JOIN memories_namespace n ON n.project_id = c.project_id AND n.id = c.namespace_id
+        WHERE c.project_id = %(project)s AND c.namespace_id = ANY (%(here)s || %(there)s)
+            AND c.status IN ('active', 'disputed') AND c.scope <> 'session'),
+    keys AS (
+        SELECT whose, key_digest FROM said GROUP BY whose, key_digest
+        HAVING array_agg(DISTINCT value_digest) FILTER (WHERE here)
+            IS DISTINCT FROM array_agg(DISTINCT value_digest) FILTER (WHERE NOT here))
+    SELECT DISTINCT s.fragment_id FROM said s JOIN keys k ON k.whose = s.whose AND k.key_digest = s.key_digest
+    LIMIT %(most)s"""
+
+
+def compare(principal: Principal, namespace: str, other: str, *, now: datetime.datetime) -> list[KeyDifference]:
+    """Return the keys of which two namespaces believe otherwise: `before` in the other, `after` in the first.
+
+    Raise NotFound for one that is not covered, and TooMuchChanged.
+    """
+    with access.enter(principal, why="compare"):
+        here, there = ([row.id for row in access.requested_scopes(principal, name)] for name in (namespace, other))
+        values = {"project": principal.project_id, "here": here, "there": there, "most": MOST_CLAIMS + 1}
+        changed = {i for (i,) in fetch(OTHERWISE, values)}
+        if len(changed) > MOST_CLAIMS:
+            raise TooMuchChanged(f"they differ in what more than {MOST_CLAIMS:,} memories claim")
+        sides = [_believed(principal, BeliefQuery(namespace=name), changed, now=now) for name in (other, namespace)]
+    before, after = (_by_key(replace(one, namespace=namespace) for one in side) for side in sides)
+    return _differing(before, after)
+
+
+def _differing(before: Keys, after: Keys) -> list[KeyDifference]:
+    keys = sorted(before.keys() | after.keys(), key=lambda key: [part or "" for part in key])
+    found = [KeyDifference(*key, before.get(key, []), after.get(key, [])) for key in keys]
+    return [one for one in found if _says(one.before) != _says(one.after)]
 
 
 def _changed(
@@ -123,7 +156,7 @@ def _believed(
     return believed_claims(principal, list(rows))
 
 
-def _by_key(found: Iterable[Believed]) -> dict[tuple[str, str | None, str, str], list[Believed]]:
+def _by_key(found: Iterable[Believed]) -> Keys:
     keys = defaultdict(list)
     for one in found:
         keys[one.namespace, one.user, one.subject, one.predicate].append(one)

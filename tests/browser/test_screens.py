@@ -181,6 +181,7 @@ def test_every_other_page(at_memories, page, stage, quarrel, work):
         f"/backups/{backup.id}/restore/",
         "/namespaces/",
         f"/namespaces/{name}:main/merge/",
+        f"/namespaces/{name}:main/comparison/",
         "/thresholds/",
         "/agents/",
         "/audit/",

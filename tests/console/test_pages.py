@@ -29,6 +29,7 @@ PAGES = {
     "/backups/": 28,
     "/namespaces/": 27,
     "/namespaces/acme:main/merge/": 25,
+    "/namespaces/acme:main/comparison/": 21,
     "/recall/": 26,
     "/health/": 40,
     "/rollbacks/": 21,

@@ -10,6 +10,7 @@ from conflicts.public import ClaimDraft
 from conflicts.registry import register_predicate
 from conflicts.resolution import Settlement, resolve
 from memories import access, erasure, jobs, namespaces, upkeep
+from memories.errors import BranchTaken
 from memories.models import (
     Claim,
     Embedding,
@@ -134,7 +135,7 @@ def test_an_empty_namespace_may_become_a_branch_and_a_full_one_may_not(fork, ful
     assert fork().state == "succeeded"
     before = count(Fragment)
     for source, target in ((MAIN, SIDE), (MAIN, MAIN)):
-        with pytest.raises(namespaces.BranchTaken):
+        with pytest.raises(BranchTaken):
             fork(source, target)
     assert count(Fragment) == before
 

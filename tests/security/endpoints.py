@@ -77,6 +77,7 @@ TABLE = [
     ("namespaces", "patch", {"name": "{namespace}", "archive_policy": "all"}, "admin"),
     ("namespaces/{namespace}/fork", "post", {"target": "twig"}, "admin"),
     ("namespaces/{side}/merge", "post", {"target": "{namespace}", "dry_run": True}, "admin"),
+    ("namespaces/{namespace}/comparison?other={side}", "get", {}, "read"),
     ("namespaces/{namespace}", "delete", {"confirm": "{namespace}"}, "admin"),
     ("projects/{project}", "delete", {"confirm": "{project}"}, "admin"),
     ("packs", "post", {"namespace": "{namespace}"}, "admin"),

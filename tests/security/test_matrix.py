@@ -71,7 +71,8 @@ def test_another_project_and_another_namespace_look_missing(
     narrow = agent_of(
         project, namespaces=["acme:elsewhere"], verbs=["read", "write", "review", "admin"], ceiling="user_explicit"
     )
-    missing = {**{name: uuid.uuid4() for name in ground}, "namespace": "nowhere:main", "moment": ground["moment"]}
+    missing = {**{name: uuid.uuid4() for name in ground}, "namespace": "nowhere:main"}
+    missing |= {"side": "nowhere:side", "moment": ground["moment"]}
     before = picture()
     answers = [call(charlie.client, path, method, body, ground), call(narrow.client, path, method, body, ground)]
     answers.append(call(charlie.client, path, method, body, missing))

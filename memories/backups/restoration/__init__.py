@@ -6,6 +6,7 @@ from memories.backups.restoration.pipeline import (
     check_place,
     check_restore,
     permit_restore,
+    refuse_unfit_restore,
     restore,
     trusted_signers,
 )
@@ -20,6 +21,7 @@ __all__ = [
     "DrillFailed",
     "FileChanged",
     "permit_restore",
+    "refuse_unfit_restore",
     "restore",
     "trusted_signers",
     "verify",

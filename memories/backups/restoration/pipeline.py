@@ -36,6 +36,7 @@ from memories.backups.restoration import (
     erasure_filter,
     insertion,
     owners,
+    relocation,
     staging_tables,
 )
 from memories.backups.restoration import plan as restore_plan
@@ -43,8 +44,18 @@ from memories.errors import NovaError
 from memories.ingest.embedding_queue import count_waiting, seconds_for_text
 from memories.models import Backup, Fragment, Namespace, Operation
 from memories.models.enums import BackupOrigin, RecallCause
+from memories.models.namespace import FORM
 from memories.models.sql import execute, fetch
-from memories.operations import ACCEPT, BadOptions, Options, Progress, check_accepted, check_plan_id, starter
+from memories.operations import (
+    ACCEPT,
+    BadOptions,
+    Options,
+    Progress,
+    check_accepted,
+    check_plan_id,
+    refuse_unfit_plan,
+    starter,
+)
 from memories.providers import active_model
 from memories.recall_checks import RecallGuard
 from memories.run_changes import record_changes
@@ -62,9 +73,10 @@ class Erase(Protocol):
 
 log = structlog.get_logger(__name__)
 FINGERPRINT = re.compile("[0-9a-f]{64}")
+INTO, NAMESPACE = "into", "namespace"
 MEASURED = 64  # memories, from which on it is worth telling how long their vectors take
 PATIENCE = 2.0  # seconds for that, once they are restored
-OPTIONS = {"backup_id", "trust_signer", "allow_version", "plan_id", ACCEPT}
+OPTIONS = {"backup_id", "trust_signer", "allow_version", "plan_id", INTO, NAMESPACE, ACCEPT}
 
 
 class WrongProject(NovaError):
@@ -112,8 +124,27 @@ def check_restore(options: Options) -> None:
         raise BadOptions("trust_signer", "Give a fingerprint: 64 hexadecimal digits, small letters.")
     if not isinstance(options.get("allow_version", False), bool):
         raise BadOptions("allow_version", "Give true or false.")
+    _check_place(options)
     check_plan_id(options)
     check_accepted(options)
+
+
+def _check_place(options: Options) -> None:
+    if NAMESPACE in options and INTO not in options:
+        raise BadOptions(NAMESPACE, "Say into which new namespace: `into`.")
+    for name in (INTO, NAMESPACE):
+        written = options.get(name, "")
+        if name in options and not (isinstance(written, str) and FORM.fullmatch(written)):
+            raise BadOptions(name, "Name a namespace: project:agent.")
+
+
+def refuse_unfit_restore(operation: Operation) -> None:
+    """Raise BranchTaken where there are memories it should be restored to, BadOptions for another project's; NoPlan."""
+    if into := operation.options.get(INTO):
+        if not into.startswith(f"{operation.project.name}:"):
+            raise BadOptions(INTO, "Name a namespace of this project.")
+        relocation.refuse_taken(operation.project_id, into)
+    refuse_unfit_plan(operation)
 
 
 def permit_restore(principal: Principal, operation: Operation) -> None:
@@ -143,6 +174,15 @@ class Read:
     made: list[str] = field(default_factory=list)
     transactions: dict[str, str] = field(default_factory=dict)
 
+    def relocate(self, principal: Principal, operation: Operation, into: str) -> None:
+        """Let one namespace be staged under another name; what was forgotten of it is left out."""
+        wanted = {"source": operation.options.get(NAMESPACE, ""), "target": into, "salt": str(operation.id)}
+        with access.enter(principal, why="restore"):
+            if operation.cursor != restore_plan.AGREED:  # what began to write goes on
+                relocation.refuse_taken(principal.project_id, into)
+            if forgotten := relocation.relocate(principal, self, **wanted):
+                self.left_out["forgotten"] = forgotten
+
     @property
     def ids(self) -> list[tuple[str, uuid.UUID]]:
         """The namespaces and under which ids they are staged, each after the one that it was forked from."""
@@ -169,6 +209,8 @@ def restore(principal: Principal, operation: Operation, progress: Progress, *, e
     chain = _chain(principal, operation)
     with staging_tables.staging_tables():
         read = stage(principal, chain, operation, progress, now=now)
+        if into := operation.options.get(INTO):
+            read.relocate(principal, operation, into)
         failpoints.reach("restore.staged")
         report: dict[str, Any] = {
             "backup_id": str(chain[-1].id),

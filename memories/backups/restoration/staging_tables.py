@@ -70,6 +70,7 @@ TABLES = (
     "staged_forgotten",
     "staged_verdict",
     "staged_digest",
+    "staged_moved",
 )
 SPACES = ("namespace", "user")
 TOGETHER = 50  # lines

@@ -15,11 +15,11 @@ from typer import Argument, Option
 
 from memories import access, jobs, namespaces
 from memories.access import NotFound, Principal
+from memories.errors import BranchTaken
 from memories.management.job_runner import projects_named
 from memories.management.operation_commands import AcceptLoss, describe_operation, namespace_named, run_with_progress
 from memories.models import Fragment, Namespace, Operation
 from memories.models.enums import ArchivePolicy, OperationState
-from memories.namespaces import BranchTaken
 from memories.operations import ACCEPT, BadOptions
 
 Name = Annotated[str, Argument(help="The namespace: project:agent.")]

@@ -46,6 +46,8 @@ class Command(TyperCommand):
         trust_signer: Annotated[str, Option(help="Believe the signer with this fingerprint.")] = "",
         allow_version: Annotated[bool, Option("--allow-version", help="Although its version is not known.")] = False,
         accept_recall_loss: AcceptLoss = False,
+        into: Annotated[str, Option(help="A new namespace, beside what lives: project:branch.")] = "",
+        namespace: Annotated[str, Option(help="Which namespace of the backup goes there.")] = "",
         project: Annotated[str, Option(help="Of an envelope that does not say.")] = "",
         identity: Identity = None,
         key: Annotated[Path | None, Option(help="The project's key file, on a new machine.")] = None,
@@ -57,6 +59,7 @@ class Command(TyperCommand):
         options: dict[str, Any] = {"trust_signer": trust_signer} if trust_signer else {}
         options |= {"allow_version": True} if allow_version else {}
         options |= {ACCEPT: True} if accept_recall_loss else {}
+        options |= {name: value for name, value in (("into", into), ("namespace", namespace)) if value}
         with backups.encryption.identity(identity):
             if from_storage:
                 found = stored_backups(bundle, allow_version=allow_version)
