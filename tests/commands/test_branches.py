@@ -4,6 +4,7 @@ import json
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.utils import timezone
 
 from memories.models import Fragment, Namespace, Operation, Project
 
@@ -85,6 +86,16 @@ def test_namespaces_fork_merge_and_delete(main, run_json, store, count, capsys):
     assert run_json("namespaces", "delete", "acme:side", "--dry-run") == {"name": "acme:side", "would_delete": 3}
     assert run_json("namespaces", "delete", "acme:side", "--yes")["deleted"] == 3
     assert (count(Fragment), count(Namespace)) == (2, 1)
+
+
+def test_a_namespace_is_rolled_back(main, run_json, store):
+    now = timezone.now().isoformat()
+    planned = run_json("namespaces", "rollback", "acme:main", "--to", now, "--dry-run")
+    assert (planned["state"], planned["counts"]["set_aside"]) == ("succeeded", 0)
+    assert run_json("namespaces", "rollback", "acme:main", "--to", now)["namespace"] == "acme:main"
+    for to in ("2999-01-01T00:00:00Z", "2001-01-01T00:00:00Z", "2026-01-01T00:00:00", "then"):
+        with pytest.raises(CommandError):
+            call_command("namespaces", "rollback", "acme:main", "--to", to)
 
 
 def test_a_project_is_deleted_by_its_name(main, run_json, charlie):

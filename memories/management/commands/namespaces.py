@@ -1,4 +1,4 @@
-"""`manage.py namespaces list|set|fork|merge|delete`."""
+"""`manage.py namespaces list|set|fork|merge|rollback|delete`."""
 
 import json
 import sys
@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from typer import Argument, Option
 
+from conflicts.history import HistoryLetGo
 from memories import access, jobs, namespaces
 from memories.access import NotFound, Principal
 from memories.errors import BranchTaken
@@ -30,7 +31,7 @@ Json = Annotated[bool, Option("--json", help="Print JSON.")]
 class Command(TyperCommand):
     """Namespaces and their branches."""
 
-    help = "Namespaces: list, set, fork, merge, delete."
+    help = "Namespaces: list, set, fork, merge, rollback, delete."
 
     @command(name="list")
     def list_(self, project: Annotated[str, Option(help="Only this project.")] = "", as_json: Json = False) -> None:
@@ -103,6 +104,20 @@ class Command(TyperCommand):
         self._run(principal, "merge", place, options, dry_run=dry_run, as_json=as_json)
 
     @command()
+    def rollback(
+        self,
+        name: Name,
+        to: Annotated[str, Option(help="The moment: an ISO 8601 time with an offset.")],
+        dry_run: Annotated[bool, Option("--dry-run", help="Only tell what it would do.")] = False,
+        accept_recall_loss: AcceptLoss = False,
+        as_json: Json = False,
+    ) -> None:
+        """Lets a namespace, with its users, be what it was at a moment; `operations undo` takes it back."""
+        principal, place = namespace_named(name)
+        options = {"to": to, **({ACCEPT: True} if accept_recall_loss else {})}
+        self._run(principal, "rollback", place, options, dry_run=dry_run, as_json=as_json)
+
+    @command()
     def delete(
         self,
         name: Annotated[str, Argument(help="The namespace, or a whole project by its name.")],
@@ -142,7 +157,7 @@ class Command(TyperCommand):
         arguments: dict[str, Any] = {"kind": kind, "namespace": namespace, "options": options, "dry_run": dry_run}
         try:
             operation = jobs.start(principal, **arguments, now=timezone.now(), wake_up=False)
-        except (BadOptions, BranchTaken, NotFound) as error:
+        except (BadOptions, BranchTaken, HistoryLetGo, NotFound) as error:
             raise CommandError(str(error)) from error
         try:
             ended = run_with_progress(principal, operation, kind)
