@@ -16,6 +16,8 @@ from conflicts.models import PendingConflict, Ruling
 from memories.models import Claim, Fragment
 from memories.models.claim import MOST_CLAIMS
 from memories.models.claim import claim_id as claim_id_at
+from memories.models.enums import ClaimScope
+from memories.models.fragment import CONTAINED
 from memories.models.history import events_of, stage_former
 from memories.models.sql import execute, fetch
 
@@ -56,8 +58,9 @@ CLAIMS_AS_THEY_WERE = f"""
         FROM former_claim t JOIN memories_fragment f ON f.project_id = %(project)s AND f.id = t.fragment_id
         WHERE t.was_there AND {OF_KEPT.format(fragment="t.fragment_id")}) AS t
     WHERE c.project_id = %(project)s AND c.id = t.id AND {SAME_WORDS}
-        AND (t.successor IS NULL OR EXISTS (  -- whom something replaced that was forgotten since is let be
-            SELECT FROM memories_fragment s WHERE s.project_id = %(project)s AND s.id = t.successor))
+        AND (t.successor IS NULL OR EXISTS (  -- whom something replaced that was forgotten or is contained is let be
+            SELECT FROM memories_fragment s WHERE s.project_id = %(project)s AND s.id = t.successor
+                AND s.archived_reason <> '{CONTAINED}'))
         AND (t.scope = 'session') = (c.scope = 'session')  -- whose session it was history does not tell
         AND (c.exclusive, c.slot, c.valid_from, c.valid_until, c.verdict, c.scope, c.superseded_by_id)
             IS DISTINCT FROM (t.exclusive, t.slot, t.valid_from, t.valid_until, t.verdict, t.scope, t.successor)
@@ -250,7 +253,9 @@ def _reword(project_id: uuid.UUID, done: BeliefRollback) -> None:
     by_place = defaultdict(list)
     for fragment_id, claim_id, event_id in rows:
         said = words_of_event(events[event_id], words[fragment_id])
-        if said is None or said.value_digest != bytes(events[event_id].value_digest):
+        # Whose session it was is not told of a claim that is gone.
+        unnamed = events[event_id].scope == ClaimScope.SESSION and claim_id not in here
+        if unnamed or said is None or said.value_digest != bytes(events[event_id].value_digest):
             done.words_lost.add(fragment_id)
             continue
         by_place[by_id[fragment_id].namespace_id].append((fragment_id, claim_id, events[event_id], said))

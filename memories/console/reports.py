@@ -79,7 +79,7 @@ LET_BE = {
     "text_lost": "former text is not kept",
     "words_lost": "former claim is not kept",
     "votes_lost": "former votes are not kept",
-    "cause_forgotten": "what they stood behind was forgotten",
+    "cause_forgotten": "what they stood behind is forgotten or contained",
     "details": "tags and the like",
 }
 

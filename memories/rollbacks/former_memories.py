@@ -37,7 +37,7 @@ KEPT = f"""
     CREATE TEMP TABLE kept_fragment ON COMMIT DROP AS
         SELECT f.id FROM memories_fragment f WHERE f.project_id = %(project)s
             AND f.namespace_id = ANY (%(namespaces)s) AND f.archived_reason = '{CONTAINED}'"""
-# Whose status has its cause gone is let be, too: a winner, or an opponent, that was forgotten since.
+# Whose status has its cause gone is let be, too: a winner, or an opponent, that was forgotten or is contained.
 STAGED = f"""
     ALTER TABLE former_fragment ADD archived_reason text;
     UPDATE former_fragment t
@@ -55,11 +55,15 @@ STAGED = f"""
     JOIN memories_fragment f ON f.project_id = %(project)s AND f.id = t.id
     WHERE t.was_there AND (t.status, t.superseded_by_id) IS DISTINCT FROM (f.status, f.superseded_by_id) AND (
         t.superseded_by_id IS NOT NULL AND NOT EXISTS (
-            SELECT FROM memories_fragment s WHERE s.project_id = %(project)s AND s.id = t.superseded_by_id)
+            SELECT FROM memories_fragment s WHERE s.project_id = %(project)s AND s.id = t.superseded_by_id
+                AND s.archived_reason <> '{CONTAINED}')
         OR t.status = 'quarantined' AND NOT EXISTS (
             SELECT FROM conflicts_pendingconflict p LEFT JOIN former_conflict c ON c.id = p.id
-            WHERE p.project_id = %(project)s AND p.newcomer_id = t.id AND CASE WHEN c.id IS NULL
-                THEN p.resolved_at IS NULL ELSE c.was_there AND c.resolution = '' END))"""
+            LEFT JOIN memories_fragment o
+                ON o.project_id = p.project_id AND o.id = coalesce(c.existing_id, p.existing_id)
+            WHERE p.project_id = %(project)s AND p.newcomer_id = t.id
+                AND o.archived_reason IS DISTINCT FROM '{CONTAINED}'
+                AND CASE WHEN c.id IS NULL THEN p.resolved_at IS NULL ELSE c.was_there AND c.resolution = '' END))"""
 HELD = """
     SELECT count(*) FROM (
         SELECT FROM memories_fragment f WHERE f.project_id = %(project)s AND f.id IN (SELECT id FROM former_fragment)

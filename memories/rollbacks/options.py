@@ -8,6 +8,7 @@ from django.utils.dateparse import parse_datetime
 
 from conflicts.authority import refuse_below
 from conflicts.history import refuse_let_go
+from conflicts.public import Ruling
 from conflicts.rulings import with_protection
 from memories import access
 from memories.access import Principal
@@ -61,18 +62,24 @@ def refuse_unfit_rollback(operation: Operation) -> None:
 
 
 def permit_rollback(principal: Principal, operation: Operation) -> None:
-    """Raise NotPermitted when something that changed since is believed more than the principal's ceiling."""
+    """Raise NotPermitted when something that changed, or was decided, since is above the principal's ceiling."""
     assert operation.namespace is not None
-    everybody = principal.of_everybody()
-    with access.enter(everybody, why="ceiling"):
-        changed = changed_since(operation.project_id, scopes_of(operation.namespace), moment_of(operation))
-        rows = with_protection(Fragment.objects.within(operation.project_id).filter(id__in=changed))
-        refuse_below(
-            principal, rows.order_by("-rank").values_list("rank", flat=True)[:1], what="something that changed"
-        )
+    with access.enter(principal.of_everybody(), why="ceiling"):
+        scopes = scopes_of(operation.namespace)
+        rows = with_protection(Fragment.objects.within(operation.project_id).filter(id__in=_changed(operation, scopes)))
+        ranks = rows.order_by("-rank").values_list("rank", flat=True)[:1]
+        refuse_below(principal, ranks, what="something that changed")
+        refuse_below(principal, _decided(operation, scopes), what="something that was decided")
 
 
-def changed_since(project_id: uuid.UUID, scopes: list[Namespace], at: datetime.datetime) -> set[uuid.UUID]:
-    """Return the memories that changed since, or are ruled on since."""
-    events = events_of(Fragment).objects.filter(project=project_id, namespace__in=scopes, pgh_created_at__gt=at)
-    return set(events.values_list("pgh_obj", flat=True).distinct())
+def _changed(operation: Operation, scopes: list[Namespace]) -> set[uuid.UUID]:
+    """Return the memories that changed since."""
+    events = events_of(Fragment).objects.filter(project=operation.project_id, namespace__in=scopes)
+    found = events.filter(pgh_created_at__gt=moment_of(operation)).values_list("pgh_obj", flat=True)
+    return set(found.distinct())
+
+
+def _decided(operation: Operation, scopes: list[Namespace]) -> set[int]:
+    """Return with which authorities somebody decided since, or took a decision back."""
+    events = events_of(Ruling).objects.filter(project=operation.project_id, namespace__in=scopes)
+    return set(events.filter(pgh_created_at__gt=moment_of(operation)).values_list("authority", flat=True))

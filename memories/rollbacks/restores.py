@@ -3,11 +3,13 @@
 from typing import Any
 
 from conflicts.authority import refuse_below
+from conflicts.public import Ruling
 from conflicts.rulings import with_protection
 from memories import access, run_changes
 from memories.access import Principal
 from memories.models import Archive, Fragment, Namespace, Operation, RunChange
 from memories.models.enums import CopyReason
+from memories.models.history import events_of
 from memories.models.sql import execute, fetch
 from memories.operations import Progress
 from memories.run_changes import CannotUndoRun
@@ -43,6 +45,9 @@ def permit_undo(principal: Principal, operation: Operation) -> None:
         rows = Fragment.objects.within(operation.project_id).filter(namespace__name__in=made)
         ranks = with_protection(rows).order_by("-rank").values_list("rank", flat=True)[:1]
         refuse_below(principal, ranks, what="something that was restored")
+        written = list(((operation.report or {}).get("transactions") or {}).values())
+        rulings = events_of(Ruling).objects.filter(project=operation.project_id, recorded_in__in=written)
+        refuse_below(principal, set(rulings.values_list("authority", flat=True)), what="a decision that was restored")
 
 
 def refuse_unfit_restore(operation: Operation) -> None:

@@ -201,3 +201,39 @@ def test_an_undo_beside_later_changes_is_refused(alice, said, rolled, undone, mo
     refused = undone(operation, ends="failed")
     assert refused.error["code"] == "cannot_undo"
     assert refused.report["changed_since"]["ids"] == [first["id"]]
+
+
+def test_who_lost_to_what_is_contained_stands(alice, bob, carol, said, rolled, moment):
+    kept = said(bob, "The budget is $1.", value="$1")
+    said(bob, "The budget is $2.", value="$2")
+    at = moment()
+    contained = carol.client.post("/api/v1/containments", {"content": "The budget is $2."}, format="json")
+    assert contained.status_code == 201
+    assert alice.client.get(f"/api/v1/fragments/{kept['id']}").json()["status"] == "active"
+    operation = rolled(at)
+    assert operation.report["let_be"] == {"cause_forgotten": 1, "contained": 1}
+    assert alice.client.get(f"/api/v1/fragments/{kept['id']}").json()["status"] == "active"
+
+
+def test_nobody_weaker_takes_a_decision_back(bob, carol, said, decide, rolled, moment, agent_of, project):
+    said(bob, "The budget is $1.", value="$1")
+    scan = agent_of(project, owner="scan", ceiling="document")
+    waits = said(scan, "The budget is $2.", value="$2", source="document")
+    at = moment()
+    decide(carol, waits["pending_conflicts"][0]["id"], "reject")
+    weak = agent_of(project, owner="weak", verbs=["read", "write", "admin"], ceiling="tool_output")
+    assert rolled(at, agent=weak, code=403)["code"] == "not_permitted"
+    assert rolled(at).report["counts"]["rulings_withdrawn"] == 1
+
+
+def test_a_claim_of_a_session_is_in_no_way(alice, said, rolled, undone, state, moment):
+    claim = {"subject": "acme", "predicate": "budget", "value": "$3", "scope": "session", "session_id": "s1"}
+    stored = said(alice, "Today it is $3.", claims=[claim], source="user_explicit")
+    at = moment()
+    change = {"revision": stored["revision"], "claims": []}
+    assert alice.client.patch(f"/api/v1/fragments/{stored['id']}", change, format="json").status_code == 200
+    before = state()
+    operation = rolled(at)
+    assert operation.report["let_be"] == {"words_lost": 1}
+    undone(operation)
+    assert state() == before
