@@ -12,13 +12,14 @@ from typing import Any
 
 from conflicts.claim_wordings import Words, wordings, words_of_event
 from conflicts.keys import digests_of, naming
-from conflicts.models import PendingConflict, Ruling
+from conflicts.models import PendingConflict, Predicate, Ruling
 from memories.models import Claim, Fragment
 from memories.models.claim import MOST_CLAIMS
 from memories.models.claim import claim_id as claim_id_at
 from memories.models.enums import ClaimScope
 from memories.models.fragment import CONTAINED
 from memories.models.history import events_of, stage_former
+from memories.models.namespace import roots_of
 from memories.models.sql import execute, fetch
 
 CLAIM = (
@@ -48,8 +49,10 @@ SUCCESSOR = """
             AND NOT EXISTS (SELECT FROM former_fragment n WHERE n.id = o.superseded_by_id AND NOT n.was_there)))
     END"""
 # A verdict is a claim's own where it stood otherwise than its fragment.
+# Rules of predicates stay as they are: where one changed since, claims follow it.
+EXCLUSIVE, SLOT = (f"CASE WHEN %(rules)s THEN c.{name} ELSE t.{name} END" for name in ("exclusive", "slot"))
 CLAIMS_AS_THEY_WERE = f"""
-    UPDATE memories_claim c SET exclusive = t.exclusive, slot = t.slot, valid_from = t.valid_from,
+    UPDATE memories_claim c SET exclusive = {EXCLUSIVE}, slot = {SLOT}, valid_from = t.valid_from,
         valid_until = t.valid_until, verdict = t.verdict, scope = t.scope,
         superseded_by_id = t.successor
     FROM (
@@ -63,7 +66,7 @@ CLAIMS_AS_THEY_WERE = f"""
                 AND s.archived_reason <> '{CONTAINED}'))
         AND (t.scope = 'session') = (c.scope = 'session')  -- whose session it was history does not tell
         AND (c.exclusive, c.slot, c.valid_from, c.valid_until, c.verdict, c.scope, c.superseded_by_id)
-            IS DISTINCT FROM (t.exclusive, t.slot, t.valid_from, t.valid_until, t.verdict, t.scope, t.successor)
+            IS DISTINCT FROM ({EXCLUSIVE}, {SLOT}, t.valid_from, t.valid_until, t.verdict, t.scope, t.successor)
     RETURNING c.fragment_id"""
 # Claims that said something else, or are gone; and those that were not there, of memories that were.
 REWORDED = f"""
@@ -211,13 +214,13 @@ def roll_back_belief(
 
     `former_fragment` and `kept_fragment` are staged, too: what changed, and what is let be.
     """
-    values = {"project": project_id, "namespaces": list(namespace_ids), "at": at, "now": now}
-    values["operation"] = operation_id
+    values: dict[str, Any] = {"project": project_id, "namespaces": list(namespace_ids), "at": at, "now": now}
+    values |= {"operation": operation_id, "rules": _rules_changed(project_id, namespace_ids, at)}
     done = BeliefRollback()
     done.votes = {i for (i,) in fetch(CAST_SINCE, values)}
     execute(COUNTED, {**values, "ids": list(done.votes)})
     done.claims = {i for (i,) in fetch(ADDED_CLAIMS, values)}
-    _reword(project_id, done)
+    _reword(project_id, done, rules=bool(values["rules"]))
     done.claims |= {i for (i,) in fetch(CLAIMS_AS_THEY_WERE, values)}
     done.closed = {i for (i,) in fetch(OPENED_SINCE, values)}
     execute(SET_DOWN, values)
@@ -239,7 +242,14 @@ def _rule_as_then(values: Mapping[str, Any], done: BeliefRollback) -> None:
     done.ruled_again = {i for i, _ in again} | set(changed)
 
 
-def _reword(project_id: uuid.UUID, done: BeliefRollback) -> None:
+def _rules_changed(project_id: uuid.UUID, namespace_ids: Sequence[uuid.UUID], at: datetime.datetime) -> bool:
+    """Return whether a rule of a predicate that holds in these namespaces changed since."""
+    roots = set(roots_of(project_id, namespace_ids).values())
+    events = events_of(Predicate).objects.filter(project=project_id, namespace__in=roots, pgh_created_at__gt=at)
+    return bool(events.exists())
+
+
+def _reword(project_id: uuid.UUID, done: BeliefRollback, *, rules: bool) -> None:
     """Give claims the words back that they had."""
     rows = fetch(REWORDED, {"project": project_id})
     if not rows:
@@ -253,8 +263,8 @@ def _reword(project_id: uuid.UUID, done: BeliefRollback) -> None:
     by_place = defaultdict(list)
     for fragment_id, claim_id, event_id in rows:
         said = words_of_event(events[event_id], words[fragment_id])
-        # Whose session it was is not told of a claim that is gone.
-        unnamed = events[event_id].scope == ClaimScope.SESSION and claim_id not in here
+        # History does not tell whose session it was.
+        unnamed = ClaimScope.SESSION in (events[event_id].scope, here[claim_id].scope if claim_id in here else "")
         if unnamed or said is None or said.value_digest != bytes(events[event_id].value_digest):
             done.words_lost.add(fragment_id)
             continue
@@ -264,7 +274,8 @@ def _reword(project_id: uuid.UUID, done: BeliefRollback) -> None:
         for (fragment_id, claim_id, event, said), given in zip(found, digests, strict=True):
             claim = here.get(claim_id) or _claim(by_id[fragment_id], claim_id, event)
             _say(claim, said, given)
-            claim.exclusive, claim.slot = event.exclusive, event.slot
+            if not (rules and claim_id in here):
+                claim.exclusive, claim.slot = event.exclusive, event.slot
             claim.valid_from, claim.valid_until = event.valid_from, event.valid_until
             claim.save(force_insert=claim_id not in here)
             done.claims.add(fragment_id)

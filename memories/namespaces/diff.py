@@ -50,6 +50,9 @@ EDITED = """
         AND (s.compression = 'full' AND (s.fingerprint <> t.fingerprint AND t.compression = 'full'
                 OR s.claim IS DISTINCT FROM t.claim)
             OR s.compression IN ('full', t.compression) AND s.beside IS DISTINCT FROM t.beside)"""
+OF_CONTAINED = f"""
+    SELECT s.id FROM branch_source s JOIN branch_target t ON t.line = s.line
+    JOIN memories_fragment f ON f.project_id = %(project)s AND f.id = t.id AND f.archived_reason = '{CONTAINED}'"""
 SAME = """
     SELECT p.mine FROM branch_pairs p JOIN branch_source s ON s.id = p.mine JOIN branch_target t ON t.id = p.theirs
     WHERE s.status = t.status AND s.fingerprint = t.fingerprint AND s.claim IS NOT DISTINCT FROM t.claim
@@ -122,12 +125,12 @@ class Lineup:
     # What each memory of the source is in the target.
     counterparts: dict[uuid.UUID, uuid.UUID]
 
-    def restrict(self, ids: set[uuid.UUID]) -> None:
+    def restrict(self, way: CopyRoute, ids: set[uuid.UUID]) -> None:
         """Let just these of the source come, also where their counterpart changed, or left; never what was forgotten.
 
-        Those whose counterpart is and says the same have nothing to bring.
+        Those whose counterpart is and says the same have nothing to bring, and those of which one is contained may not.
         """
-        same = {i for (i,) in fetch(SAME, [])}
+        same = {i for (i,) in fetch(SAME, [])} | {i for (i,) in fetch(OF_CONTAINED, way.values)}
         rows = fetch("SELECT id FROM branch_source WHERE id = ANY (%s) ORDER BY created_at, id", [list(ids)])
         self.coming = [i for (i,) in rows if i not in same | set(self.forgotten)]
         self.forgotten = [i for i in self.forgotten if i in ids]

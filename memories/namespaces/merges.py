@@ -184,7 +184,7 @@ def _applied(
     failpoints.reach("branches.merge.forgotten")
     found = compare_namespaces(way)
     if only is not None:
-        found.restrict(set(map(uuid.UUID, only)))
+        found.restrict(way, set(map(uuid.UUID, only)))
     with run_changes.record_changes(operation):
         carried = sync_details(way, found.coming, now=now) if only is None else set()
         failpoints.reach("branches.merge.carried")

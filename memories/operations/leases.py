@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from django.conf import settings
+from django.contrib.auth import get_user_model
 from django.db.models import F, Q
 from django.db.models.functions import Coalesce
 
@@ -79,7 +80,14 @@ def starter(principal: Principal, operation: Operation) -> Principal:
         key_id=operation.key_id,
         user_id=operation.user_id,
         ceiling=operation.ceiling or principal.ceiling,
+        is_operator=principal.is_operator and kind != "key" and _may_operate(operation.user_id),
     )
+
+
+def _may_operate(user_id: int | None) -> bool:
+    """Return whether the installation is a person's, or nobody is named."""
+    people = get_user_model()._default_manager
+    return user_id is None or bool(people.filter(pk=user_id, is_superuser=True).exists())
 
 
 def claim(principal: Principal, operation_id: uuid.UUID, *, now: datetime.datetime) -> Operation | None:

@@ -4,14 +4,14 @@ import datetime
 import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from conflicts.enums import EDITED, PRECEDENT_REJECTED, REJECTED, UNDONE
 from conflicts.search_index import find_forgotten_texts, reindex_texts
 from memories import upkeep
+from memories.erasure import reinstate
 from memories.language import route
-from memories.models import Archive, Fragment, Link, Operation, RunChange, Tombstone
-from memories.models.enums import CopyReason, EvictionReason, LinkKind, Status
+from memories.models import Archive, Claim, Fragment, Link, Operation, Tombstone
+from memories.models.enums import STANDING, LinkKind, Status
 from memories.models.fragment import BY_HAND, BY_PERSON, CONTAINED, ROLLED_BACK
 from memories.models.history import stage_former
 from memories.models.sql import execute, fetch
@@ -41,7 +41,7 @@ KEPT = f"""
 STAGED = f"""
     ALTER TABLE former_fragment ADD archived_reason text;
     UPDATE former_fragment t
-    SET archived_reason = coalesce(r.reason, CASE t.status WHEN 'archived' THEN '{BY_HAND}' ELSE '' END)
+    SET archived_reason = coalesce(r.reason, CASE t.status WHEN 'archived' THEN '{BY_PERSON}' ELSE '' END)
     FROM memories_fragment f JOIN memories_project p ON p.id = f.project_id
     LEFT JOIN LATERAL (
         SELECT reason FROM unnest(ARRAY[f.archived_reason] || %(reasons)s::varchar[]) AS reason, former_fragment u
@@ -93,6 +93,27 @@ VOTES_LOST = """
     WHERE t.was_there AND (f.reinforcements, f.disputes, f.corroboration)
             IS DISTINCT FROM (t.reinforcements, t.disputes, t.corroboration)
         AND NOT EXISTS (SELECT FROM kept_fragment k WHERE k.id = t.id)"""
+# How those that come back had left: kept before they do, and logged once they are there.
+LEFT = ("memories_tombstone", "memories_archive")
+DEPARTED = """
+    DROP TABLE IF EXISTS pg_temp.departed;
+    CREATE TEMP TABLE departed ON COMMIT DROP AS
+    SELECT 'memories_tombstone' AS place, t.original_id AS fragment_id, t.id, to_jsonb(t) AS row
+    FROM memories_tombstone t WHERE t.project_id = %(project)s AND t.original_id = ANY (%(ids)s)
+    UNION ALL SELECT 'memories_archive', a.fragment_id, a.id, to_jsonb(a)
+    FROM memories_archive a WHERE a.project_id = %(project)s AND a.fragment_id = ANY (%(ids)s)
+        AND a.reason <> 'compacted'"""
+DEPARTURES = """
+    INSERT INTO memories_runchange (id, project_id, operation_id, fragment_id, place, row_id, before, after)
+    SELECT gen_random_uuid(), f.project_id, %(operation)s, f.id, d.place, d.id, d.row, ''
+    FROM departed d JOIN memories_fragment f ON f.project_id = %(project)s AND f.id = d.fragment_id"""
+DEPART_AGAIN = """
+    INSERT INTO {0} SELECT (jsonb_populate_record(NULL::{0}, c.before)).* FROM memories_runchange c
+    WHERE c.project_id = %(project)s AND c.operation_id = %(run)s AND c.place = '{0}' ON CONFLICT DO NOTHING"""
+KEPT_TOO = f"""
+    INSERT INTO kept_fragment SELECT f.id FROM memories_fragment f WHERE f.project_id = %(project)s
+        AND f.id = ANY (%(ids)s) AND f.archived_reason = '{CONTAINED}'
+        AND NOT EXISTS (SELECT FROM kept_fragment k WHERE k.id = f.id)"""
 # Tags and the like, which history holds in a digest only.
 DIFFER = """
     SELECT t.id FROM former_fragment t JOIN memories_fragment f ON f.project_id = %(project)s AND f.id = t.id
@@ -140,32 +161,30 @@ def stage_memories(project_id: uuid.UUID, namespace_ids: Sequence[uuid.UUID], at
 
 
 def bring_back_evicted(operation: Operation, done: MemoryRollback, *, now: datetime.datetime) -> None:
-    """Bring back what left since, as far as a copy is kept and nobody forgot it; tombstones are logged."""
+    """Bring back what left since, as far as a copy is kept and nobody forgot it; how it had left is kept for the undo.
+
+    The gate is not asked: they stand as they stood.
+    """
     project_id = operation.project_id
     left = {i for (i,) in fetch(LEFT_SINCE, {"project": project_id})}
-    rows = Tombstone.objects.within(project_id).filter(original_id__in=left).order_by("id")
-    stones = {row.original_id: row for row in rows.select_for_update()}
-    evicted = set(stones)
+    stones = Tombstone.objects.within(project_id).filter(original_id__in=left).order_by("id")
+    evicted = set(stones.select_for_update().values_list("original_id", flat=True))
     whole = Archive.objects.within(project_id).of(evicted).whole()
     copies = {copy.fragment_id: copy for copy in whole}  # the last one of each
-    back = upkeep.lifecycle.bring_back(list(copies.values()), now=now)
-    done.returned = {*back.as_it_was, *(admission.fragment.id for admission in back.through_the_gate)}
+    values = {"project": project_id, "operation": operation.id, "ids": list(copies)}
+    execute(DEPARTED, values)
+    back = upkeep.lifecycle.bring_back(list(copies.values()), now=now, unheard=True)
+    execute(DEPARTURES, values)
+    execute(KEPT_TOO, values)
+    done.returned = set(back.as_it_was)
     done.let_be["forgotten"] = left - evicted | set(back.forgotten)
     done.let_be["purged"] = evicted - done.returned - set(back.forgotten)
-    changes = [_buried(operation, stones[i]) for i in sorted(done.returned)]
-    RunChange.objects.bulk_create(changes)
 
 
-def _buried(operation: Operation, stone: Tombstone) -> RunChange:
-    before = {"reason": stone.reason, "details": stone.reason_details, "at": stone.evicted_at.isoformat()}
-    return RunChange(
-        project_id=operation.project_id,
-        operation=operation,
-        fragment_id=stone.original_id,
-        place=Tombstone._meta.db_table,
-        row_id=stone.original_id,
-        before=before,
-    )
+def depart_again(run: Operation) -> None:
+    """Let a tombstone and a copy stand again for each memory that came back; they go with the undo."""
+    for table in LEFT:
+        execute(DEPART_AGAIN.format(table), {"project": run.project_id, "run": run.id})
 
 
 def roll_back_memories(project_id: uuid.UUID, done: MemoryRollback, *, now: datetime.datetime) -> None:
@@ -176,7 +195,8 @@ def roll_back_memories(project_id: uuid.UUID, done: MemoryRollback, *, now: date
     done.changed = {i for (i,) in fetch(AS_THEY_WERE, values)}
     kept = dict(fetch(LET_BE, values))
     done.let_be["contained"] = {i for i, contained in kept.items() if contained}
-    done.let_be["cause_forgotten"] = kept.keys() - done.let_be["contained"]
+    without_text = done.let_be["text_lost"] | done.let_be["text_forgotten"]
+    done.let_be["cause_forgotten"] = kept.keys() - done.let_be["contained"] - without_text
     done.let_be["details"] = {i for (i,) in fetch(DIFFER, values)}
 
 
@@ -194,6 +214,8 @@ def roll_back_texts(project_id: uuid.UUID, done: MemoryRollback, *, now: datetim
     asked = [(rows[i].namespace_id, text, rows[i].authority) for i, (text, _) in texts.items()]
     barred = {list(texts)[n] for n in find_forgotten_texts(project_id, asked)}
     done.let_be |= {"text_lost": rows.keys() - texts.keys(), "text_forgotten": barred}
+    # What it claimed stands in its text: none comes back without the other.
+    execute("INSERT INTO kept_fragment SELECT unnest(%s::uuid[])", [[*(rows.keys() - texts.keys()), *barred]])
     done.texts = texts.keys() - barred
     for fragment_id in sorted(done.texts):
         row = rows[fragment_id]
@@ -203,6 +225,14 @@ def roll_back_texts(project_id: uuid.UUID, done: MemoryRollback, *, now: datetim
         row.updated_at, row.revision = now, row.revision + 1
         row.save(update_fields=["content", "compression", "entities", "topics", "updated_at", "revision"])
     reindex_texts(project_id, done.texts, model=active_model())
+
+
+def stand_again(project_id: uuid.UUID, done: MemoryRollback, *, now: datetime.datetime) -> None:
+    """Hear anew whom only what is set aside stands in the way of, for what they had lost to is gone."""
+    rows = Fragment.objects.within(project_id).filter(id__in=done.let_be["cause_forgotten"], status=Status.SUPERSEDED)
+    lost = list(rows.exclude(superseded_by__status__in=STANDING).order_by("-authority", "-created_at", "id"))
+    claims = Claim.objects.by_fragment(project_id, [row.id for row in lost])
+    reinstate(project_id, {row.id: [claim.id for claim in claims.get(row.id, ())] for row in lost}, now=now)
 
 
 def votes_lost(project_id: uuid.UUID) -> set[uuid.UUID]:
@@ -226,18 +256,3 @@ def _fingerprints(project_id: uuid.UUID, texts: Sequence[str]) -> list[bytes]:
         [project_id, list(texts)],
     )
     return [bytes(found) for (found,) in rows]
-
-
-def evict_returned(run: Operation, *, now: datetime.datetime) -> None:
-    """Let what a rollback brought back leave again, with a copy, and a tombstone as it had."""
-    changes = RunChange.objects.within(run.project_id).filter(operation=run, place=Tombstone._meta.db_table)
-    stones = dict(changes.values_list("row_id", "before"))
-    here = Fragment.objects.within(run.project_id).filter(id__in=stones).select_for_update().order_by("id")
-    causes = {
-        i: upkeep.lifecycle.Cause(EvictionReason(stones[i]["reason"]), stones[i]["details"])
-        for i in here.values_list("id", flat=True)
-    }
-    kept: dict[str, Any] = {"copied": CopyReason.EVICTED, "operation_id": None, "now": now}
-    upkeep.lifecycle.remove_fragments(run.project_id, causes, **kept)
-    for i in causes:
-        Tombstone.objects.within(run.project_id).filter(original_id=i).update(evicted_at=stones[i]["at"])

@@ -12,7 +12,7 @@ from conflicts.public import Ruling
 from conflicts.rulings import with_protection
 from memories import access
 from memories.access import Principal
-from memories.models import Fragment, Namespace, Operation
+from memories.models import Fragment, Namespace, Operation, Tombstone
 from memories.models.history import events_of
 from memories.operations import ACCEPT, BadOptions, Options, check_accepted, check_plan_id, refuse_unfit_plan
 
@@ -68,6 +68,9 @@ def permit_rollback(principal: Principal, operation: Operation) -> None:
         scopes = scopes_of(operation.namespace)
         rows = with_protection(Fragment.objects.within(operation.project_id).filter(id__in=_changed(operation, scopes)))
         ranks = rows.order_by("-rank").values_list("rank", flat=True)[:1]
+        gone = Tombstone.objects.within(operation.project_id).filter(namespace__in=scopes)
+        left = gone.filter(evicted_at__gt=moment_of(operation)).values_list("authority", flat=True)
+        refuse_below(principal, set(left), what="something that left")
         refuse_below(principal, ranks, what="something that changed")
         refuse_below(principal, _decided(operation, scopes), what="something that was decided")
 

@@ -1,6 +1,9 @@
 """Undo of a restore: what it brought goes, what it changed is as it was; namespaces that it made go as a whole."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+from django.db.models import Q
 
 from conflicts.authority import refuse_below
 from conflicts.public import Ruling
@@ -12,13 +15,9 @@ from memories.models.enums import CopyReason
 from memories.models.history import events_of
 from memories.models.sql import execute, fetch
 from memories.operations import Progress
+from memories.rollbacks.former_memories import depart_again
 from memories.run_changes import CannotUndoRun
 
-# Kept of what came back: how it had left.
-LEFT = ("memories_tombstone", "memories_archive")
-LEFT_AGAIN = """
-    INSERT INTO {0} SELECT (jsonb_populate_record(NULL::{0}, c.before)).* FROM memories_runchange c
-    WHERE c.project_id = %(project)s AND c.operation_id = %(run)s AND c.place = '{0}' ON CONFLICT DO NOTHING"""
 # What came beside memories, by its history; those that name others go before these.
 CAME = """
     DELETE FROM {0} t USING {0}event e WHERE e.project_id = %(project)s
@@ -29,11 +28,19 @@ COPIES = """
     DELETE FROM memories_archive a USING memories_tombstoneevent e WHERE e.project_id = %(project)s
         AND e.recorded_in = ANY (%(transactions)s::text[]::xid8[]) AND e.pgh_label = 'insert'
         AND a.project_id = e.project_id AND a.fragment_id = e.original_id"""
-WRITTEN_SINCE = """
-    SELECT DISTINCT e.pgh_obj_id FROM memories_fragmentevent e
-    WHERE e.project_id = %s AND e.namespace_id = %s AND e.recorded_in > %s::text::xid8
-    UNION SELECT DISTINCT c.fragment_id FROM memories_claimevent c
-    WHERE c.project_id = %s AND c.namespace_id = %s AND c.recorded_in > %s::text::xid8"""
+# What somebody wrote, decided or ruled there since; that a memory was forgotten is in no way.
+THERE_SINCE = """e.project_id = %(project)s AND e.namespace_id = %(scope)s
+    AND e.recorded_in > %(transaction)s::text::xid8"""
+LIVES = "NOT EXISTS (SELECT FROM memories_erasure x WHERE x.project_id = e.project_id AND x.fragment_id = e.{0})"
+WRITTEN_SINCE = " UNION ".join(
+    f"SELECT e.{column} FROM {table}event e WHERE {THERE_SINCE} AND {LIVES.format(column)}"
+    for table, column in (
+        ("memories_fragment", "pgh_obj_id"),
+        ("memories_claim", "fragment_id"),
+        ("conflicts_ruling", "pgh_obj_id"),
+        ("conflicts_predicate", "pgh_obj_id"),
+    )
+)
 MOST_NAMED = 100
 
 
@@ -42,7 +49,8 @@ def permit_undo(principal: Principal, operation: Operation) -> None:
     run_changes.permit(principal, operation)
     made = (operation.report or {}).get("made") or []
     with access.enter(principal.of_everybody(), why="ceiling"):
-        rows = Fragment.objects.within(operation.project_id).filter(namespace__name__in=made)
+        of_users = Q(namespace__parent__name__in=made)
+        rows = Fragment.objects.within(operation.project_id).filter(Q(namespace__name__in=made) | of_users)
         ranks = with_protection(rows).order_by("-rank").values_list("rank", flat=True)[:1]
         refuse_below(principal, ranks, what="something that was restored")
         written = list(((operation.report or {}).get("transactions") or {}).values())
@@ -73,9 +81,10 @@ def undo_restore(principal: Principal, operation: Operation, progress: Progress)
     deleted: dict[str, int] = {}
 
     def first(run: Operation) -> None:
-        for scope in made:
-            _refuse_written_since(scope, written[scope.name], progress)
-        _bring_copies_back(run)
+        below = Namespace.objects.within(run.project_id).below(made).exclude(id__in=[scope.id for scope in made])
+        _refuse_written_since([*made, *below.select_related("project")], written, progress)
+        _drop_copies(run)
+        depart_again(run)
 
     def also(run: Operation) -> None:
         kept = [written[scope.name] for scope in scopes if scope not in made]
@@ -91,19 +100,19 @@ def undo_restore(principal: Principal, operation: Operation, progress: Progress)
     return {**run_changes.undo_run(principal, operation, progress, **how), "deleted": deleted}
 
 
-def _refuse_written_since(scope: Namespace, transaction: str, progress: Progress) -> None:
-    values = [scope.project_id, scope.id, transaction] * 2
-    if changed := sorted(str(i) for (i,) in fetch(WRITTEN_SINCE, values)):
-        told = {"count": len(changed), "ids": changed[:MOST_NAMED]}
-        progress.report = {"operation": progress.operation.options["operation"], "changed_since": told}
-        raise CannotUndoRun(f"memories were written into {scope.name} since")
+def _refuse_written_since(scopes: Sequence[Namespace], written: Mapping[str, str], progress: Progress) -> None:
+    """Raise CannotUndoRun where somebody wrote into namespaces that a restore made, or for other users of them."""
+    last = max(map(int, written.values()), default=0)
+    for scope in scopes:
+        values = {"project": scope.project_id, "scope": scope.id, "transaction": written.get(scope.name, str(last))}
+        if changed := sorted(str(i) for (i,) in fetch(WRITTEN_SINCE, values)):
+            told = {"count": len(changed), "ids": changed[:MOST_NAMED]}
+            progress.report = {"operation": progress.operation.options["operation"], "changed_since": told}
+            raise CannotUndoRun(f"something was written into {scope.name} since")
 
 
-def _bring_copies_back(run: Operation) -> None:
-    """Let what came back have left again: its tombstone, and the copy; copies that came along go."""
-    values = {"project": run.project_id, "run": run.id}
+def _drop_copies(run: Operation) -> None:
+    """Take away the copies of compacted texts that came along."""
     changes = RunChange.objects.within(run.project_id).filter(operation=run)
     made = changes.filter(place="memories_fragment", before=None).values_list("row_id", flat=True)
     Archive.objects.within(run.project_id).of(made).filter(reason=CopyReason.COMPACTED).delete()
-    for table in LEFT:
-        execute(LEFT_AGAIN.format(table), values)

@@ -13,20 +13,21 @@ from memories.access import Principal
 from memories.errors import NovaError
 from memories.models import Namespace, Operation, RunChange
 from memories.models.enums import RecallCause
-from memories.operations import ACCEPT, PlanChanged, Progress, plan_of
+from memories.operations import ACCEPT, PlanChanged, Progress, plan_of, starter
 from memories.providers import active_model
 from memories.recall_checks import RecallGuard
 from memories.rollbacks.former_memories import (
     MemoryRollback,
     bring_back_evicted,
-    evict_returned,
+    depart_again,
     link_successors,
     roll_back_memories,
     roll_back_texts,
     stage_memories,
+    stand_again,
     votes_lost,
 )
-from memories.rollbacks.options import moment_of, scopes_of
+from memories.rollbacks.options import moment_of, permit_rollback, scopes_of
 
 MOST_NAMED = 1_000
 BOUND = ("counts", "let_be", "digest")  # what a run has to find as its plan did
@@ -63,7 +64,7 @@ def roll_back(principal: Principal, operation: Operation, progress: Progress) ->
     with progress.alive(), access.enter(principal, why="rollback"):
         try:
             with transaction.atomic():
-                report = _apply(operation, scopes)
+                report = _apply(principal, operation, scopes)
                 _refuse_changed(operation, report)
                 if operation.dry_run:
                     recall.look()
@@ -86,28 +87,29 @@ def undo_rollback(principal: Principal, operation: Operation, progress: Progress
         texts = RunChange.objects.within(run.project_id).filter(operation=run, place="memories_fragment")
         ids = set(texts.filter(before__has_key="content").values_list("row_id", flat=True))
         reindex_texts(run.project_id, ids, model=active_model())
-        evict_returned(run, now=progress.operation.created_at)
 
     assert operation.namespace is not None
     with access.enter(principal, why="undo"):
         scopes = scopes_of(operation.namespace)
-    how: dict[str, Any] = {"also": follow, "failpoint": "rollback.undone", "scopes": scopes}
+    how: dict[str, Any] = {"first": depart_again, "also": follow, "failpoint": "rollback.undone", "scopes": scopes}
     return run_changes.undo_run(principal, operation, progress, **how)
 
 
-def _apply(operation: Operation, scopes: list[Namespace]) -> dict[str, Any]:
+def _apply(principal: Principal, operation: Operation, scopes: list[Namespace]) -> dict[str, Any]:
     """Do it in the open transaction; the report."""
     project_id, at, now = operation.project_id, moment_of(operation), operation.created_at
     ids = [scope.id for scope in scopes]
     lock_belief(ids)
+    permit_rollback(starter(principal, operation), operation)  # again: others wrote since it was asked
     stage_memories(project_id, ids, at)
     stage_belief(project_id, ids, at)
     memories = MemoryRollback()
-    bring_back_evicted(operation, memories, now=now)
     with run_changes.record_changes(operation), one_value_checked_at_the_end():
+        bring_back_evicted(operation, memories, now=now)
         roll_back_texts(project_id, memories, now=now)
         roll_back_memories(project_id, memories, now=now)
         belief = roll_back_belief(project_id, ids, at=at, operation_id=operation.id, now=now)
+        stand_again(project_id, memories, now=now)
         memories.let_be["votes_lost"] = votes_lost(project_id)
         link_successors(project_id, memories.set_aside | memories.changed | belief.claims)
     return {"namespace": scopes[0].name, "to": at.isoformat(), **_told(memories, belief)}

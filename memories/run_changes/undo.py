@@ -178,7 +178,8 @@ def _bring_back(run: Operation) -> int:
     total = 0
     with connection.cursor() as cursor:
         cursor.execute("SET CONSTRAINTS claim_one_value DEFERRED")
-        for place in reversed(PLACES):
+        made = list(reversed(PLACES))
+        for place in made[:-1]:
             cursor.execute(_for(UNMAKE, place), _values(run, place))
             total += cursor.rowcount
         cursor.execute(SET_DOWN, _values(run, ""))
@@ -189,8 +190,11 @@ def _bring_back(run: Operation) -> int:
             cursor.execute(_for(REVERT, place), _values(run, place))
             total += cursor.rowcount
         cursor.execute(TAKE_UP, {**_values(run, ""), "set_down": set_down})
+        # Memories last: with them goes what was kept of rows that name them.
+        cursor.execute(_for(UNMAKE, made[-1]), _values(run, made[-1]))
+        total += cursor.rowcount
         cursor.execute("SET CONSTRAINTS claim_one_value IMMEDIATE")
-    return total
+    return int(total)
 
 
 def _values(run: Operation, place: str) -> dict[str, Any]:

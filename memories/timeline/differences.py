@@ -102,16 +102,16 @@ def difference(
 # Standing claims on keys of which the two namespaces believe otherwise, each user beside the same user.
 OTHERWISE = """
     WITH said AS MATERIALIZED (
-        SELECT c.fragment_id, c.namespace_id = ANY (%(here)s) AS here, coalesce(n."user", '') AS whose,
+        SELECT c.id, c.fragment_id, c.namespace_id = ANY (%(here)s) AS here, coalesce(n."user", '') AS whose,
             c.key_digest, c.value_digest, c.session_id
         FROM memories_claim c JOIN memories_namespace n ON n.project_id = c.project_id AND n.id = c.namespace_id
-        WHERE c.project_id = %(project)s AND c.namespace_id = ANY (%(here)s || %(there)s)
+        WHERE c.project_id = %(project)s AND c.namespace_id = ANY (%(here)s::uuid[] || %(there)s::uuid[])
             AND c.status IN ('active', 'disputed') AND c.scope <> 'session'),
     keys AS (
         SELECT whose, key_digest FROM said GROUP BY whose, key_digest
         HAVING array_agg(DISTINCT value_digest) FILTER (WHERE here)
             IS DISTINCT FROM array_agg(DISTINCT value_digest) FILTER (WHERE NOT here))
-    SELECT DISTINCT s.fragment_id FROM said s JOIN keys k ON k.whose = s.whose AND k.key_digest = s.key_digest
+    SELECT s.id, s.fragment_id FROM said s JOIN keys k ON k.whose = s.whose AND k.key_digest = s.key_digest
     LIMIT %(most)s"""
 
 
@@ -123,11 +123,13 @@ def compare(principal: Principal, namespace: str, other: str, *, now: datetime.d
     with access.enter(principal, why="compare"):
         here, there = ([row.id for row in access.requested_scopes(principal, name)] for name in (namespace, other))
         values = {"project": principal.project_id, "here": here, "there": there, "most": MOST_CLAIMS + 1}
-        changed = {i for (i,) in fetch(OTHERWISE, values)}
-        if len(changed) > MOST_CLAIMS:
-            raise TooMuchChanged(f"they differ in what more than {MOST_CLAIMS:,} memories claim")
+        claims_of = dict(fetch(OTHERWISE, values))
+        changed = set(claims_of.values())
+        if len(claims_of) > MOST_CLAIMS:
+            raise TooMuchChanged(f"they differ in more than {MOST_CLAIMS:,} claims")
         sides = [_believed(principal, BeliefQuery(namespace=name), changed, now=now) for name in (other, namespace)]
-    before, after = (_by_key(replace(one, namespace=namespace) for one in side) for side in sides)
+    told = [[replace(one, namespace=namespace) for one in side if one.id in claims_of] for side in sides]
+    before, after = map(_by_key, told)
     return _differing(before, after)
 
 

@@ -135,3 +135,39 @@ def test_a_plan_binds(lived, done, restored, principal, branch, carol):
     plan = jobs.run(principal, jobs.start(principal, **wish, options=options, dry_run=True).id)
     assert plan.report["namespaces"][branch]["insert"] == 6
     assert restored(backup, plan_id=str(plan.id)).report["insert"] == 7
+
+
+def test_what_is_contained_does_not_come(lived, carol, done, restored, principal, branch):
+    backup = done("backup").report["backup_id"]
+    assert carol.client.post("/api/v1/containments", {"owner": "bob"}, format="json").status_code == 201
+    operation = restored(backup)
+    assert operation.report["left_out"] == {"contained": 3}
+    assert not {"The limit is 7.", "The limit is 8."} & {content for _, content, *_ in rows(principal, branch)}
+
+
+def test_no_copy_of_what_is_contained_is_merged(said, bob, carol, done, restored, principal, main, branch):
+    stored = said(bob, "The limit is 7.", value="7", predicate="limit")
+    restored(done("backup").report["backup_id"])
+    assert carol.client.post("/api/v1/containments", {"content": "The limit is 7."}, format="json").status_code == 201
+    with access.enter(principal, why="test"):
+        copy = Fragment.objects.get(namespace__name=branch)
+        Fragment.objects.filter(id=copy.id).update(status="active", archived_reason="")
+    body = {"target": main, "only": [str(copy.id)]}
+    merged = carol.client.post(f"/api/v1/namespaces/{branch}/merge", body, format="json")
+    assert jobs.run(principal, merged.json()["id"]).report["counts"]["added"] == 0
+    with access.enter(principal, why="test"):
+        here = Fragment.objects.filter(namespace__name=main).values_list("id", flat=True)
+        assert [str(i) for i in here] == [stored["id"]]
+
+
+def test_of_a_memory_only_what_differs_is_told(said, alice, carol, main, project):
+    side = f"{project.name}:side"
+    values = {"budget": "$1", "city": "Rome"}
+    two = [{"subject": "acme", "predicate": name, "value": value} for name, value in values.items()]
+    said(alice, "In Rome, for $1.", claims=two)
+    said(alice, "The budget is $2.", value="$2", namespace=side)
+    said(alice, "The city is Rome.", value="Rome", predicate="city", namespace=side)
+    answer = carol.client.get(f"/api/v1/namespaces/{main}/comparison", {"other": side}).json()
+    assert [key["predicate"] for key in answer["keys"]] == ["budget"]
+    nobody = carol.client.get(f"/api/v1/namespaces/{main}/comparison", {"other": side, "user": "nobody"})
+    assert (nobody.status_code, nobody.json()["keys"]) == (200, [])

@@ -110,3 +110,26 @@ def test_once_and_only_by_who_may(lived, done, gone, undone, carol, agent_of, pr
     undone(restored)
     again = carol.client.post(f"/api/v1/operations/{restored.id}/undo", {}, format="json")
     assert (again.status_code, again.json()["code"]) == (409, "cannot_undo")
+
+
+@pytest.mark.parametrize("since", ["user", "predicate"])
+def test_what_was_made_there_since_is_in_the_way(lived, alice, said, done, gone, undone, main, since):
+    backup = done("backup").report["backup_id"]
+    gone()
+    restored = done("restore", backup_id=backup)
+    if since == "user":
+        said(alice, "We meet on Fridays.", user="ann")
+    else:
+        rule = {"namespace": main, "name": "shoe size", "exclusive": True}
+        assert alice.client.post("/api/v1/predicates", rule, format="json").status_code == 201
+    assert undone(restored, ends="failed").error["code"] == "cannot_undo"
+
+
+def test_what_was_forgotten_since_is_not_in_the_way(lived, alice, done, gone, undone, principal):
+    backup = done("backup").report["backup_id"]
+    gone()
+    restored = done("restore", backup_id=backup)
+    assert alice.client.delete(f"/api/v1/fragments/{lived['id']}").status_code == 204
+    undone(restored)
+    with access.enter(principal, why="test"):
+        assert not Namespace.objects.within(principal.project_id).exists()

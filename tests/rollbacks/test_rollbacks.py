@@ -4,6 +4,8 @@ import datetime
 
 import pytest
 
+from memories import jobs
+
 
 def without(state, ids):
     """A state but for some memories and what is about them."""
@@ -236,4 +238,104 @@ def test_a_claim_of_a_session_is_in_no_way(alice, said, rolled, undone, state, m
     operation = rolled(at)
     assert operation.report["let_be"] == {"words_lost": 1}
     undone(operation)
+    assert state() == before
+
+
+def test_no_claim_comes_back_without_its_text(alice, said, rolled, moment, main):
+    stored = said(alice, "The door is 4711.", value="4711", predicate="door")
+    at = moment()
+    claim = {"subject": "acme", "predicate": "door", "value": "blue"}
+    change = {"revision": stored["revision"], "content": "The door is blue.", "claim": claim}
+    assert alice.client.patch(f"/api/v1/fragments/{stored['id']}", change, format="json").status_code == 200
+    twin = said(alice, "The door is 4711.", key="twin")
+    assert alice.client.delete(f"/api/v1/fragments/{twin['id']}").status_code == 204
+    assert rolled(at).report["let_be"] == {"text_forgotten": 1}
+    believed = alice.client.get("/api/v1/claims", {"namespace": main, "subject": "acme"}).json()["results"]
+    assert [one["value"] for one in believed] == ["blue"]
+
+
+@pytest.mark.parametrize("then", ["session", "global"])
+def test_no_claim_of_a_session_becomes_one_of_all(alice, said, rolled, moment, main, then):
+    def claim(value, scope):
+        session = {"scope": "session", "session_id": "s1"} if scope == "session" else {}
+        return {"subject": "ann", "predicate": "mood", "value": value, **session}
+
+    later = "global" if then == "session" else "session"
+    stored = said(alice, "Ann's mood.", claims=[claim("good", then)])
+    at = moment()
+    change = {"revision": stored["revision"], "claims": [claim("bad", later)]}
+    assert alice.client.patch(f"/api/v1/fragments/{stored['id']}", change, format="json").status_code == 200
+    assert rolled(at).report["let_be"]["words_lost"] == 1
+    believed = alice.client.get("/api/v1/claims", {"namespace": main, "subject": "ann"}).json()["results"]
+    assert "good" not in {one["value"] for one in believed}
+
+
+def test_what_comes_back_leaves_no_conflict_behind(bob, said, rolled, undone, state, moment, evict):
+    stored = said(bob, "The budget is $1.", value="$1")
+    then, at = state(), moment()
+    evict(stored["id"])
+    newer = said(bob, "The budget is $2.", value="$2")
+    before = state()
+    operation = rolled(at)
+    assert operation.report["returned"] == [stored["id"]]
+    assert without(state(), [newer["id"]]) == then
+    undone(operation)
+    assert state() == before
+
+
+def test_what_came_back_and_was_changed_is_in_the_way(alice, said, rolled, undone, moment, evict):
+    stored = said(alice, "We meet on Mondays.")
+    at = moment()
+    evict(stored["id"])
+    operation = rolled(at)
+    row = alice.client.get(f"/api/v1/fragments/{stored['id']}").json()
+    change = {"revision": row["revision"], "content": "We meet on Fridays."}
+    assert alice.client.patch(f"/api/v1/fragments/{stored['id']}", change, format="json").status_code == 200
+    assert undone(operation, ends="failed").report["changed_since"]["ids"] == [stored["id"]]
+
+
+def test_nobody_weaker_brings_back_what_left(alice, said, rolled, moment, evict, agent_of, project):
+    stored = said(alice, "We meet on Mondays.", source="user_explicit")
+    at = moment()
+    evict(stored["id"])
+    weak = agent_of(project, owner="weak", verbs=["read", "write", "admin"], ceiling="tool_output")
+    assert rolled(at, agent=weak, code=403)["code"] == "not_permitted"
+
+
+def test_what_was_said_before_it_began_is_asked_for_again(alice, said, moment, main, agent_of, project, principal):
+    said(alice, "We meet on Mondays.")
+    at = moment()
+    weak = agent_of(project, owner="weak", verbs=["read", "write", "admin"], ceiling="tool_output")
+    queued = weak.client.post("/api/v1/rollbacks", {"namespace": main, "to": at.isoformat()}, format="json")
+    later = said(alice, "The budget is $1.", value="$1", source="user_explicit")
+    ended = jobs.run(principal, queued.json()["id"])
+    assert (ended.state, ended.error["code"]) == ("failed", "not_permitted")
+    assert alice.client.get(f"/api/v1/fragments/{later['id']}").json()["status"] == "active"
+
+
+def test_who_lost_to_what_was_forgotten_stands(alice, said, rolled, undone, state, moment):
+    first = said(alice, "The budget is $1.", value="$1")
+    second = said(alice, "The budget is $2.", value="$2")
+    at = moment()
+    assert alice.client.delete(f"/api/v1/fragments/{second['id']}").status_code == 204
+    said(alice, "The budget is $3.", value="$3")
+    before = state()
+    operation = rolled(at)
+    assert alice.client.get(f"/api/v1/fragments/{first['id']}").json()["status"] == "active"
+    undone(operation)
+    assert state() == before
+
+
+def test_a_rule_that_changed_since_holds(alice, said, rolled, state, moment, main):
+    rule = {"namespace": main, "name": "beverage", "exclusive": False}
+    made = alice.client.post("/api/v1/predicates", rule, format="json").json()
+    said(alice, "Tea.", value="tea", predicate="beverage")
+    coffee = said(alice, "Coffee.", value="coffee", predicate="beverage")
+    at = moment()
+    assert alice.client.post(f"/api/v1/fragments/{coffee['id']}/archive", {}, format="json").status_code == 200
+    change = {"exclusive": True, "revision": made["revision"]}
+    changed = alice.client.patch(f"/api/v1/predicates/{made['id']}", change, format="json")
+    assert changed.status_code == 200, changed.json()
+    before = state()
+    assert rolled(at, ends="failed").error["code"] == "cannot_roll_back"
     assert state() == before

@@ -44,7 +44,7 @@ from memories.errors import NovaError
 from memories.ingest.embedding_queue import count_waiting, seconds_for_text
 from memories.models import Backup, Fragment, Namespace, Operation
 from memories.models.enums import BackupOrigin, RecallCause
-from memories.models.namespace import FORM
+from memories.models.namespace import FORM, SHARED
 from memories.models.sql import execute, fetch
 from memories.operations import (
     ACCEPT,
@@ -141,8 +141,9 @@ def _check_place(options: Options) -> None:
 def refuse_unfit_restore(operation: Operation) -> None:
     """Raise BranchTaken where there are memories it should be restored to, BadOptions for another project's; NoPlan."""
     if into := operation.options.get(INTO):
-        if not into.startswith(f"{operation.project.name}:"):
-            raise BadOptions(INTO, "Name a namespace of this project.")
+        project, _, agent = into.partition(":")
+        if project != operation.project.name or agent == SHARED:
+            raise BadOptions(INTO, "Name a namespace of this project, and not what all of it reads.")
         relocation.refuse_taken(operation.project_id, into)
     refuse_unfit_plan(operation)
 
@@ -180,8 +181,7 @@ class Read:
         with access.enter(principal, why="restore"):
             if operation.cursor != restore_plan.AGREED:  # what began to write goes on
                 relocation.refuse_taken(principal.project_id, into)
-            if forgotten := relocation.relocate(principal, self, **wanted):
-                self.left_out["forgotten"] = forgotten
+            self.left_out |= relocation.relocate(principal, self, **wanted)
 
     @property
     def ids(self) -> list[tuple[str, uuid.UUID]]:

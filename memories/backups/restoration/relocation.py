@@ -4,13 +4,15 @@ So a backup can stand beside what lives: as a branch, whose memories are known t
 """
 
 import uuid
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from memories.access import Principal
 from memories.backups.restoration import diff, erasure_filter
 from memories.backups.restoration.staging_tables import BY_FRAGMENT, MEMBERS, UNDER
 from memories.errors import BranchTaken, NovaError
-from memories.models import Fragment, Namespace
+from memories.models import Containment, Fragment, Namespace
+from memories.models.fragment import CONTAINED
 from memories.models.namespace import parts_of, scope_name
 from memories.models.sql import execute, fetch
 
@@ -57,11 +59,11 @@ def refuse_taken(project_id: uuid.UUID, target: str) -> None:
         raise BranchTaken(f"there is {target} already, with memories in it")
 
 
-def relocate(principal: Principal, read: "Read", *, source: str, target: str, salt: str) -> int:
-    """Move a staged namespace and its users' scopes; all else is no longer staged. Return how many were forgotten.
+def relocate(principal: Principal, read: "Read", *, source: str, target: str, salt: str) -> dict[str, int]:
+    """Move a staged namespace and its users' scopes; all else is no longer staged. Return what is left out, by why.
 
-    `source` is empty where the backup holds one namespace only. What was forgotten, there or here, does not move; and
-    nothing is forgotten here by it. Raise NotInBackup.
+    `source` is empty where the backup holds one namespace only. What was forgotten, there or here, or is contained does
+    not move; and nothing is forgotten here by it. Raise NotInBackup.
     """
     places = read.stage.namespaces
     roots = {parts_of(name)[0] for name in places}
@@ -71,9 +73,10 @@ def relocate(principal: Principal, read: "Read", *, source: str, target: str, sa
         told = f"it holds {', '.join(sorted({parts_of(name)[0] for name in places}))}: name one of these"
         raise NotInBackup(told)
     live = dict(Namespace.objects.within(principal.project_id).named(list(chosen)).values_list("name", "id"))
-    forgotten = 0
+    left_out: Counter[str] = Counter()
     for name, row in chosen.items():
-        forgotten += _drop_forgotten(principal.project_id, there=uuid.UUID(row["id"]), here=live.get(name))
+        left_out["forgotten"] += _drop_forgotten(principal.project_id, there=uuid.UUID(row["id"]), here=live.get(name))
+    left_out["contained"] = _drop_contained(principal.project_id)
     values: dict[str, Any] = {"salt": salt, "places": [row["id"] for row in chosen.values()]}
     _drop_others(values)
     _renumber(values)
@@ -83,7 +86,7 @@ def relocate(principal: Principal, read: "Read", *, source: str, target: str, sa
         ((there,),) = fetch("SELECT md5(%s || %s)::uuid", [row["id"], salt])
         origin = name if name in live else None
         read.stage.namespaces[moved] = {**row, "name": moved, "id": str(there), "forked_from": origin}
-    return forgotten
+    return dict(+left_out)
 
 
 def _drop_forgotten(project_id: uuid.UUID, *, there: uuid.UUID, here: uuid.UUID | None) -> int:
@@ -92,6 +95,16 @@ def _drop_forgotten(project_id: uuid.UUID, *, there: uuid.UUID, here: uuid.UUID 
     erasure_filter.drop(project_id, there=there, here=here or there)
     execute(f"DELETE FROM staged_fragment WHERE id IN ({BLOCKED})", [])
     return int(counts["blocked_by_erasure"])
+
+
+def _drop_contained(project_id: uuid.UUID) -> int:
+    """Take away what a containment in force reaches, here or by who wrote it; how many memories."""
+    rows = fetch("SELECT id, owner_id, grant_id, created_at FROM staged_fragment", [])
+    contained = Containment.objects.reaching(project_id, rows)
+    here = Fragment.objects.within(project_id).filter(id__in=[row[0] for row in rows], archived_reason=CONTAINED)
+    contained |= set(here.values_list("id", flat=True))
+    execute("DELETE FROM staged_fragment WHERE id = ANY (%s)", [list(contained)])
+    return len(contained)
 
 
 def _drop_others(values: dict[str, Any]) -> None:

@@ -97,10 +97,11 @@ def undo_leaving(principal: Principal, operation: Operation, progress: Progress)
         progress.check()
 
 
-def bring_back(copies: Sequence[Archive], *, now: datetime.datetime) -> Returned:
+def bring_back(copies: Sequence[Archive], *, now: datetime.datetime, unheard: bool = False) -> Returned:
     """Store the fragments of whole copies of one project again; copies and tombstones that served go.
 
-    The caller holds the tombstones, so that nobody else brings them back meanwhile.
+    Those that are `unheard` come archived, whatever they were: the caller knows how they stand. The caller holds the
+    tombstones, so that nobody else brings them back meanwhile.
     """
     if not copies:
         return Returned()
@@ -119,14 +120,14 @@ def bring_back(copies: Sequence[Archive], *, now: datetime.datetime) -> Returned
     contested = [
         (each.newcomer(text), each.claims)
         for each, text in zip(coming, texts, strict=True)
-        if each.status in STANDING and each.fragment.id not in barred | contained
+        if not unheard and each.status in STANDING and each.fragment.id not in barred | contained
     ]
     agreed = admissible_unchanged(contested, now=now)
     opposed = {newcomer.fragment.id: newcomer for newcomer, _ in contested if newcomer.fragment.id not in agreed}
     allowed = [each for each in coming if each.fragment.id not in barred]
     restore_fragments(
         [each.copy for each in allowed],
-        statuses=[Status.ARCHIVED if each.fragment.id in opposed else each.status for each in allowed],
+        statuses=[Status.ARCHIVED if unheard or each.fragment.id in opposed else each.status for each in allowed],
     )
     was = {each.fragment.id: each.status for each in allowed}
     set_aside(project_id, list(contained - barred), now=now)
