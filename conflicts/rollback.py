@@ -8,6 +8,7 @@ import uuid
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from conflicts.claim_wordings import Words, wordings, words_of_event
@@ -26,15 +27,18 @@ CLAIM = (
     *("fragment_id", "key_digest", "value_digest", "exclusive", "scope", "slot", "valid_from", "valid_until"),
     "status",
 )
-DECISION = ("kind", "reason", "newcomer_id", "existing_id", "new_authority", "existing_authority")
+DECISION = ("reason", "newcomer_id", "existing_id", "new_authority", "existing_authority")
 OUTCOME = ("resolution", "resolved_by", "resolved_at")
-RULING = ("chosen", "ruled_out", "authority", "decided_by", "decided_at", "edited", "replaced_by_id", "conflict_id")
+RULING = (
+    *("chosen", "ruled_out", "authority", "decided_by", "decided_at", "edited", "replaced_by_id", "conflict_id"),
+    *("fragment_id", "valid_from", "valid_until"),
+)
 # A claim's own verdict may go with its memory's status, which history does not tell of the claim.
 OF_CHANGED = """
     SELECT c.id FROM memories_claim c JOIN former_fragment f ON f.id = c.fragment_id
     WHERE c.project_id = %(project)s"""
-# Of a memory that is brought back: `former_fragment` has all that changed, those that are let be are not in it.
-OF_KEPT = "NOT EXISTS (SELECT FROM kept_fragment k WHERE k.id = {fragment})"
+# Of a memory that becomes what it was: `former_fragment` has all that changed, `kept_fragment` those that are let be.
+NOT_KEPT = "NOT EXISTS (SELECT FROM kept_fragment k WHERE k.id = {fragment})"
 SAME_WORDS = "(c.key_digest, c.value_digest) = (t.key_digest, t.value_digest)"
 # Of a claim among several who took its place: what came to stand on its key in the transaction in which it fell.
 SUCCESSOR = """
@@ -48,9 +52,9 @@ SUCCESSOR = """
         SELECT o.superseded_by_id FROM memories_claim o WHERE o.project_id = f.project_id AND o.id = t.id
             AND NOT EXISTS (SELECT FROM former_fragment n WHERE n.id = o.superseded_by_id AND NOT n.was_there)))
     END"""
-# A verdict is a claim's own where it stood otherwise than its fragment.
 # Rules of predicates stay as they are: where one changed since, claims follow it.
 EXCLUSIVE, SLOT = (f"CASE WHEN %(rules)s THEN c.{name} ELSE t.{name} END" for name in ("exclusive", "slot"))
+# A verdict is a claim's own where it stood otherwise than its fragment.
 CLAIMS_AS_THEY_WERE = f"""
     UPDATE memories_claim c SET exclusive = {EXCLUSIVE}, slot = {SLOT}, valid_from = t.valid_from,
         valid_until = t.valid_until, verdict = t.verdict, scope = t.scope,
@@ -59,7 +63,7 @@ CLAIMS_AS_THEY_WERE = f"""
         SELECT t.*, CASE WHEN t.status <> f.status AND t.status IN ('quarantined', 'superseded', 'archived')
             THEN t.status ELSE '' END AS verdict, {SUCCESSOR} AS successor
         FROM former_claim t JOIN memories_fragment f ON f.project_id = %(project)s AND f.id = t.fragment_id
-        WHERE t.was_there AND {OF_KEPT.format(fragment="t.fragment_id")}) AS t
+        WHERE t.was_there AND {NOT_KEPT.format(fragment="t.fragment_id")}) AS t
     WHERE c.project_id = %(project)s AND c.id = t.id AND {SAME_WORDS}
         AND (t.successor IS NULL OR EXISTS (  -- whom something replaced that was forgotten or is contained is let be
             SELECT FROM memories_fragment s WHERE s.project_id = %(project)s AND s.id = t.successor
@@ -73,18 +77,18 @@ REWORDED = f"""
     SELECT t.fragment_id, t.id, t.event FROM former_claim t
     JOIN memories_fragment f ON f.project_id = %(project)s AND f.id = t.fragment_id
     LEFT JOIN memories_claim c ON c.project_id = %(project)s AND c.id = t.id
-    WHERE t.was_there AND {OF_KEPT.format(fragment="t.fragment_id")} AND {SAME_WORDS} IS NOT TRUE
+    WHERE t.was_there AND {NOT_KEPT.format(fragment="t.fragment_id")} AND {SAME_WORDS} IS NOT TRUE
     ORDER BY t.fragment_id, t.id"""
 ADDED_CLAIMS = f"""
     DELETE FROM memories_claim c USING former_claim t
-    WHERE c.project_id = %(project)s AND c.id = t.id AND NOT t.was_there AND {OF_KEPT.format(fragment="c.fragment_id")}
+    WHERE c.project_id = %(project)s AND c.id = t.id AND NOT t.was_there AND {NOT_KEPT.format(fragment="c.fragment_id")}
         AND NOT EXISTS (SELECT FROM former_fragment f WHERE f.id = c.fragment_id AND NOT f.was_there)
     RETURNING c.fragment_id"""
 CAST_SINCE = f"""
     DELETE FROM conflicts_vote v USING memories_fragment f
     WHERE v.project_id = %(project)s AND v.created_at > %(at)s AND f.project_id = v.project_id
         AND f.id = v.fragment_id AND f.namespace_id = ANY (%(namespaces)s)
-        AND {OF_KEPT.format(fragment="f.id")}
+        AND {NOT_KEPT.format(fragment="f.id")}
         AND NOT EXISTS (SELECT FROM former_fragment t WHERE t.id = f.id AND NOT t.was_there)
     RETURNING v.fragment_id"""
 COUNTED = """
@@ -99,7 +103,7 @@ COUNTED = """
         GROUP BY i.id) AS n
     WHERE f.project_id = %(project)s AND f.id = n.id"""
 # What is about a memory that is let be, or is gone, is let be too.
-ABOUT = f"""{OF_KEPT.format(fragment="p.newcomer_id")} AND {OF_KEPT.format(fragment="p.existing_id")}"""
+ABOUT = f"""{NOT_KEPT.format(fragment="p.newcomer_id")} AND {NOT_KEPT.format(fragment="p.existing_id")}"""
 OPENED_SINCE = f"""
     UPDATE conflicts_pendingconflict p SET resolution = 'obsolete', resolved_at = %(now)s, resolved_by = NULL,
         keep = '', note = '', before = NULL, revision = p.revision + 1
@@ -196,10 +200,10 @@ class BeliefRollback:
 
 def stage_belief(project_id: uuid.UUID, namespace_ids: Sequence[uuid.UUID], at: datetime.datetime) -> None:
     """Read how claims, conflicts and rulings stood, once memories are read, into temporary tables."""
-    where = {"project_id": project_id, "namespace_ids": namespace_ids, "at": at}
-    stage_former(Claim, "claim", CLAIM, also=OF_CHANGED, **where)  # type: ignore[arg-type]
-    stage_former(PendingConflict, "conflict", (*DECISION, *OUTCOME), **where)  # type: ignore[arg-type]
-    stage_former(Ruling, "ruling", (*RULING, "fragment_id", "valid_from", "valid_until"), **where)  # type: ignore[arg-type]
+    stage = partial(stage_former, project_id=project_id, namespace_ids=namespace_ids, at=at)
+    stage(Claim, "claim", CLAIM, also=OF_CHANGED)
+    stage(PendingConflict, "conflict", (*DECISION, *OUTCOME))
+    stage(Ruling, "ruling", RULING)
 
 
 def roll_back_belief(

@@ -137,7 +137,7 @@ KINDS: Mapping[str, OperationKind] = {
         check_start=backups.restoration.refuse_unfit_restore,
         permit=lambda *given: _permit_restore(*given),
         undo=rollbacks.undo_restore,
-        check_undo=rollbacks.refuse_unfit_restore,
+        check_undo=rollbacks.refuse_unfit_undo,
         whole_project=True,
         dry_runs=True,
     ),

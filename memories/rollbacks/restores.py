@@ -58,7 +58,7 @@ def permit_undo(principal: Principal, operation: Operation) -> None:
         refuse_below(principal, set(rulings.values_list("authority", flat=True)), what="a decision that was restored")
 
 
-def refuse_unfit_restore(operation: Operation) -> None:
+def refuse_unfit_undo(operation: Operation) -> None:
     """Raise CannotUndoRun for what changed nothing, was undone already, is too old, or kept nothing for an undo."""
     run_changes.refuse_unfit(operation)
     if "transactions" not in (operation.report or {}):
@@ -77,12 +77,13 @@ def undo_restore(principal: Principal, operation: Operation, progress: Progress)
     with access.enter(principal, why="undo"):
         rows = Namespace.objects.within(principal.project_id).named(list(written))
         scopes = list(rows.select_related("project").order_by("id"))
-    made = [scope for scope in scopes if scope.name in report.get("made", ())]
+        made = [scope for scope in scopes if scope.name in report.get("made", ())]
+        others = Namespace.objects.within(principal.project_id).below(made).exclude(id__in=[row.id for row in scopes])
+        later = list(others.select_related("project"))
     deleted: dict[str, int] = {}
 
     def first(run: Operation) -> None:
-        below = Namespace.objects.within(run.project_id).below(made).exclude(id__in=[scope.id for scope in made])
-        _refuse_written_since([*made, *below.select_related("project")], written, progress)
+        _refuse_written_since([*made, *later], written, progress)
         _drop_copies(run)
         depart_again(run)
 
@@ -96,7 +97,7 @@ def undo_restore(principal: Principal, operation: Operation, progress: Progress)
         for scope in sorted(made, key=lambda row: list(written).index(row.name), reverse=True):
             Namespace.objects.within(run.project_id).filter(id=scope.id).delete()
 
-    how: dict[str, Any] = {"also": also, "first": first, "scopes": scopes, "failpoint": "restore.undone"}
+    how: dict[str, Any] = {"also": also, "first": first, "scopes": [*scopes, *later], "failpoint": "restore.undone"}
     return {**run_changes.undo_run(principal, operation, progress, **how), "deleted": deleted}
 
 
