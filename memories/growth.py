@@ -35,7 +35,7 @@ def growing() -> list[Growing]:
         Growing("history", (*history, "memories_seal", "memories_audithorizon"), "", "HISTORY_DAYS", "expire history"),
         Growing("audit journal", (), "journal", "HISTORY_DAYS", "expire history"),
         Growing("operations", operations, "", "OPERATION_DAYS", "expire operations"),
-        Growing("undo of consolidations", (), "", "CONSOLIDATION_UNDO_DAYS", "expire consolidations"),
+        Growing("undo of runs", (), "", "CONSOLIDATION_UNDO_DAYS", "expire consolidations"),
         Growing("tasks of agents", ("memories_task",), "", "TASK_DAYS", "expire operations"),
         Growing("receipts", ("memories_receipt", "memories_recallnotice"), "", "RECEIPT_DAYS", "expire receipts"),
         Growing("repeated requests", ("memories_repeatedrequest",), "", "IDEMPOTENCY_HOURS", "expire requests"),
