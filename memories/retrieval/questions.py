@@ -48,6 +48,8 @@ class Filters:
     min_weight: float = 0.0
     status_filter: list[str] = field(default_factory=lambda: [Status.ACTIVE.value])
     include_all: bool = False
+    # Any other condition on the fragment's row.
+    rows: Q = field(default_factory=Q)
 
     @property
     def statuses(self) -> list[str]:
@@ -75,14 +77,14 @@ class Filters:
 
     @property
     def times(self) -> Q:
-        """The periods that are asked for; indexes of the fragment rows answer these."""
+        """The periods that are asked for, which indexes of the fragment rows answer, and what only those rows know."""
         conditions = {
             "created_at__gte": self.since,
             "created_at__lt": self.until,
             "event_at__gte": self.event_since,
             "event_at__lt": self.event_until,
         }
-        return Q(**{name: value for name, value in conditions.items() if value})
+        return self.rows & Q(**{name: value for name, value in conditions.items() if value})
 
     @property
     def ranges(self) -> Q:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import IntegrityError, connection, connections
+from django.db.models import Q
 from django.utils import timezone
 
 from conflicts.search_index import embeddings, index_keywords
@@ -141,19 +142,22 @@ def test_a_large_namespace_gets_an_index_and_loses_it_when_it_shrinks(ground, sm
         assert indexed(spaces(ground, "main"), active_model()) == {}
 
 
-def test_with_an_index_filters_still_hold_for_every_hit(ground, small):
+@pytest.mark.parametrize(
+    ("rare", "none"), [({"tags": ["rare"]}, {"tags": ["none"]}), ({"rows": Q(category="a")}, {"rows": Q(category="b")})]
+)
+def test_with_an_index_filters_still_hold_for_every_hit(ground, small, rare, none):
     fill(ground, "main", near(axis(0), MANY - 20))
-    tagged = fill(ground, "main", near(axis(0), 20, seed=1, spread=2.0), tags=["rare"])
+    tagged = fill(ground, "main", near(axis(0), 20, seed=1, spread=2.0), tags=["rare"], category="a")
     maintain_indexes(ground)
     with access.enter(ground, why="test"):
         (main,) = spaces(ground, "main")
-        search = wanted(axis(0), filters=Filters(tags=["rare"]), most=20)
+        search = wanted(axis(0), filters=Filters(**rare), most=20)
         found, ways = nearest([main], search, indexed={main.id: MANY}, among=passing([main], search))
         assert ways == {main.id: SearchWay.PICK}
         assert set(found) == {row.id for row in tagged}
-        search = wanted(axis(0), filters=Filters(tags=["none"]))
-        none, ways = nearest([main], search, indexed={main.id: MANY}, among=passing([main], search))
-        assert (none, ways) == ({}, {main.id: SearchWay.NOTHING})
+        search = wanted(axis(0), filters=Filters(**none))
+        nobody, ways = nearest([main], search, indexed={main.id: MANY}, among=passing([main], search))
+        assert (nobody, ways) == ({}, {main.id: SearchWay.NOTHING})
 
 
 def test_many_that_pass_the_filters_are_found_through_the_index(ground, small, monkeypatch):
