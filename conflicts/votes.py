@@ -56,13 +56,7 @@ def vote(
 ) -> Counted:
     """Return an owner's vote on a fragment that it reads. Raise NotFound, NotPermitted."""
     with access.enter(principal, why=ballot):
-        rows = Fragment.objects.within(principal.project_id).select_related("namespace")
-        fragment = rows.select_for_update(no_key=True, of=("self",)).filter(id=fragment_id).first()
-        if fragment is None or not principal.covers_reading(fragment.namespace.name):
-            raise NotFound("fragment")
-        principal.require("write")
-        if not principal.covers(fragment.namespace.name):
-            raise NotPermitted("this key only reads here")
+        fragment = _locked(principal, fragment_id)
         roots = frozenset({source_id} if source_id else ())
         voter = Voter(principal.owner_id, SOURCE_RANK[SourceClass(principal.ceiling)], roots)
         if ballot == Ballot.DISPUTE:
@@ -70,6 +64,33 @@ def vote(
         return (
             reinforce(fragment, voter, now=now) if ballot == Ballot.REINFORCE else corroborate(fragment, voter, now=now)
         )
+
+
+def withdraw(principal: Principal, fragment_id: uuid.UUID, *, now: datetime.datetime) -> Counted:
+    """Take back that a memory helped or is wrong; a review that was opened stays. Raise NotFound, NotPermitted."""
+    with access.enter(principal, why="withdraw"):
+        fragment = _locked(principal, fragment_id)
+        _former(fragment, principal.owner_id).delete()
+        _recount(fragment, now=now)
+        return Counted(fragment, Uncounted.OWN_MEMORY if principal.owner_id == fragment.owner_id else None)
+
+
+def _locked(principal: Principal, fragment_id: uuid.UUID) -> Fragment:
+    """Return what is voted on. Raise NotFound, NotPermitted."""
+    rows = Fragment.objects.within(principal.project_id).select_related("namespace")
+    fragment: Fragment | None = rows.select_for_update(no_key=True, of=("self",)).filter(id=fragment_id).first()
+    if fragment is None or not principal.covers_reading(fragment.namespace.name):
+        raise NotFound("fragment")
+    principal.require("write")
+    if not principal.covers(fragment.namespace.name):
+        raise NotPermitted("this key only reads here")
+    return fragment
+
+
+def _former(fragment: Fragment, owner_id: uuid.UUID | None) -> Any:
+    """Return the owner's vote that it helped or is wrong, if there is one."""
+    cast = Vote.objects.within(fragment.project_id).filter(fragment=fragment, owner_id=owner_id)
+    return cast.exclude(ballot=Ballot.CORROBORATE)
 
 
 def roots_of(fragment: Fragment) -> frozenset[str]:
@@ -126,9 +147,8 @@ def _cast(
     fragment: Fragment, voter: Voter, ballot: Ballot, *, counted: bool, now: datetime.datetime, reason: str = ""
 ) -> None:
     """The owner's vote, in place of its former one of that kind."""
-    former = Vote.objects.within(fragment.project_id).filter(fragment=fragment, owner_id=voter.owner_id)
     if ballot != Ballot.CORROBORATE:
-        former.exclude(ballot=Ballot.CORROBORATE).delete()
+        _former(fragment, voter.owner_id).delete()
     Vote.objects.create(
         project_id=fragment.project_id,
         fragment=fragment,

@@ -59,8 +59,45 @@ def test_all_of_a_user_go_together(client, heron):
 
 
 def test_a_problem_is_an_error_of_the_client(client, heron):
-    with pytest.raises(Exception, match="OR"):
-        client.search("heron", filters={"OR": [{"user_id": "alice"}]})
+    with pytest.raises(Exception, match="XOR"):
+        client.search("heron", filters={"XOR": [{"user_id": "alice"}]})
+
+
+def test_filters_as_documented(client, heron):
+    client.add("My otter swims in the mill pond.", user_id="bob", metadata={"mood": "bad"})
+    either = {"OR": [{"user_id": "alice"}, {"metadata": {"mood": "bad"}}]}
+    assert client.get_all(filters=either)["count"] == 2
+    since = {"AND": [{"user_id": {"in": ["alice", "bob"]}}, {"created_at": {"gte": "2024-01-01"}}]}
+    assert len(client.search("who is at the mill?", filters={**since, "NOT": {"user_id": "bob"}})["results"]) == 1
+    (row,) = client.get_all(filters={"AND": [{"user_id": "*"}, {"keywords": {"icontains": "HERON"}}]})["results"]
+    assert row["id"] == heron
+
+
+def test_a_batch(client, heron):
+    (otter,) = client.add("My otter swims in the mill pond.", user_id="bob")["results"]
+    client.batch_update([{"memory_id": heron, "text": "My heron has left."}])
+    assert client.get(heron)["memory"] == "My heron has left."
+    client.batch_delete([{"memory_id": heron}, {"memory_id": otter["id"]}])
+    assert client.get_all(filters={"user_id": "*"})["count"] == 0
+
+
+def test_feedback(client, heron):
+    assert client.feedback(memory_id=heron, feedback="POSITIVE")["feedback"] == "POSITIVE"
+    assert client.feedback(memory_id=heron)["feedback"] is None
+
+
+def test_an_export(client):
+    client.add("I live in Vienna.", user_id="alice")
+    schema = {"type": "object", "properties": {"city": {"type": "string"}}}
+    asked = client.create_memory_export(schema=schema, filters={"AND": [{"user_id": "alice"}]})
+    assert client.get_memory_export(memory_export_id=asked["id"]) == {"city": "Vienna"}
+    assert len(client.get_memory_export(filters={"user_id": "alice"})["memories"]) == 1
+
+
+def test_entities_are_listed(client, heron):
+    client.add("The owl sleeps in the barn.", agent_id="barn", run_id="night")
+    told = {(one["type"], one["name"]) for one in client.users()["results"]}
+    assert told == {("user", "alice"), ("agent", "barn"), ("run", "night")}
 
 
 def test_equal_texts_of_two_users_are_two_memories(client, committed):

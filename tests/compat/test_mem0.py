@@ -115,9 +115,12 @@ def test_what_is_not_worth_it_is_not_kept(mem0, count):
         ("v3/memories/add/", add_body(HERON, agent_id="not a name"), "agent_id"),
         ("v3/memories/add/", add_body(HERON, expiration_date="2030-01-01"), "expiration_date"),
         ("v3/memories/search/", {"query": " "}, "query"),
-        ("v3/memories/search/", {"query": "x", "filters": {"OR": [ALICE]}}, "filters.OR"),
-        ("v3/memories/", {"filters": {"AND": [ALICE, {"user_id": "bob"}]}}, "filters"),
-        ("v3/memories/", {"filters": {"user_id": {"in": ["alice"]}}}, "filters.user_id"),
+        ("v3/memories/search/", {"query": "x", "fields": ["colour"]}, "fields[0]"),
+        ("v3/memories/", {"filters": {"AND": [ALICE, {"user_id": "bob"}]}}, "user_id"),
+        ("v3/memories/add/", add_body(HERON, filters={"user_id": {"in": ["alice", "bob"]}}), "filters"),
+        ("v3/memories/add/", add_body(HERON, filters={"OR": [ALICE, {"user_id": "bob"}]}), "filters"),
+        ("v3/memories/add/", add_body(HERON, filters={**ALICE, "categories": "food"}), "filters"),
+        ("v3/memories/add/", add_body(HERON, timestamp="yesterday"), "timestamp"),
     ],
 )
 def test_bad_input_is_named_and_stores_nothing(mem0, count, path, body, field):
@@ -145,6 +148,13 @@ def test_another_project_sees_nothing(mem0, heron, charlie, count):
         ("delete", "v1/memories/{id}/", "write"),
         ("get", "v1/memories/{id}/history/", "read"),
         ("get", "v1/ping/", "read"),
+        ("get", "v1/entities/", "read"),
+        ("delete", "v2/entities/user/alice/", "admin"),
+        ("put", "v1/batch/", "write"),
+        ("delete", "v1/batch/", "write"),
+        ("post", "v1/feedback/", "write"),
+        ("post", "v1/exports/", "read"),
+        ("post", "v1/exports/get/", "read"),
     ],
 )
 def test_each_call_needs_its_verb(agent_of, project, heron, count, method, path, verb):
@@ -200,7 +210,7 @@ def test_a_key_that_requires_users_is_refused_without_one(agent_of, project, cou
 
 
 @pytest.mark.parametrize(
-    ("method", "path"), [("put", "v1/batch/"), ("post", "v1/feedback/"), ("get", "v1/memories/bogus/"), ("get", "nope")]
+    ("method", "path"), [("post", "v1/summary/"), ("get", "v2/profiles/settings/"), ("get", "nope")]
 )
 def test_calls_that_are_not_there_are_problems(mem0, method, path):
     assert mem0(method, path, status=404)["code"] == "not_supported"

@@ -19,25 +19,14 @@ def test_an_id_without_a_user_is_refused_and_nothing_changes(project, agent_of, 
 
 HERON = {"messages": [{"role": "user", "content": "The heron nests behind the mill."}]}
 LENGTH = "Give a user of 1 to 255 characters."
+TWO = "Two values of one entity fit no memory."
 NO_USER = {
     "empty": ({"user_id": ""}, "user_id", LENGTH),
     "empty in filters": ({"filters": {"user_id": ""}}, "filters.user_id", LENGTH),
     "empty in AND": ({"filters": {"AND": [{"user_id": ""}, {"run_id": "r1"}]}}, "filters.user_id", LENGTH),
-    "beside AND": (
-        {"filters": {"AND": [{"run_id": "r1"}], "user_id": "alice"}},
-        "filters.user_id",
-        "Nothing stands beside AND: put it into its list.",
-    ),
-    "two": (
-        {"user_id": "alice", "filters": {"user_id": "bob"}},
-        "user_id",
-        "Beside the filters and in them this is not the same.",
-    ),
-    "two runs": (
-        {"run_id": "r1", "filters": {"user_id": "bob", "run_id": "r2"}},
-        "run_id",
-        "Beside the filters and in them this is not the same.",
-    ),
+    "beside AND": ({"filters": {"AND": [{"user_id": "bob"}], "user_id": "alice"}}, "user_id", TWO),
+    "two": ({"user_id": "alice", "filters": {"user_id": "bob"}}, "user_id", TWO),
+    "two runs": ({"run_id": "r1", "filters": {"user_id": "bob", "run_id": "r2"}}, "run_id", TWO),
 }
 
 
