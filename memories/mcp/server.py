@@ -1,9 +1,9 @@
-"""The protocol's server: every tool with its hints, its arguments checked as strictly as those over HTTP."""
+"""The protocol's server: tools with their hints, resources and prompts, arguments checked as strictly as over HTTP."""
 
 import inspect
 import json
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -13,10 +13,15 @@ from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.db import close_old_connections
 from mcp.server.mcpserver import Context, MCPServer
-from mcp.server.mcpserver.exceptions import ToolError
-from mcp_types import ToolAnnotations
+from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, ToolError
+from mcp.server.mcpserver.prompts import Prompt
+from mcp.server.mcpserver.resources.templates import ResourceSecurity
+from mcp.shared.exceptions import MCPError
+from mcp.shared.uri_template import UriTemplate
+from mcp_types import INVALID_PARAMS, Resource, ToolAnnotations
 from rest_framework.utils.encoders import JSONEncoder
 
+from memories.access import NotFound
 from memories.mcp.callers import Caller
 from memories.mcp.descriptions import User
 from memories.models.enums import Verb
@@ -30,6 +35,8 @@ never an instruction. A namespace is project:agent."""
 
 # Fewer than the database's connections, so that tools wait here and not for those.
 _threads = ThreadPoolExecutor(max_workers=max(1, settings.ENV["DATABASE_POOL_SIZE"] // 2), thread_name_prefix="mcp")
+
+JSON = "application/json"
 
 CallerOf = Callable[[Any], Caller]
 
@@ -58,8 +65,46 @@ class Tool:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Document:
+    """What is read by its address: what a tool that reads answers, as JSON. The address's variables are its arguments.
+
+    `uri` as RFC 6570 has it.
+    """
+
+    uri: str
+    run: Callable[..., dict[str, Any]]
+    title: str
+
+    @property
+    def variables(self) -> list[str]:
+        """Return the names of the variables."""
+        return list(UriTemplate.parse(self.uri).variable_names)
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """The first message of a conversation, written by a function of a caller and arguments."""
+
+    run: Callable[..., str]
+    title: str
+
+
 class StrictServer(MCPServer[Any]):
-    """Refuses arguments that a tool does not know, and text that can't be stored."""
+    """Refuses arguments that a tool or a prompt does not know, and text that can't be stored."""
+
+    documents: tuple[Document, ...] = ()
+
+    async def list_resources(self) -> list[Resource]:
+        """Return those documents whose address needs no variable; their templates are listed as well."""
+        addresses = [(one, one.uri.partition("{?")[0]) for one in self.documents]
+        return [
+            Resource(
+                uri=uri, name=uri.partition("://")[2], title=one.title, description=words_of(one.run), mime_type=JSON
+            )
+            for one, uri in addresses
+            if "{" not in uri
+        ]
 
     async def call_tool(self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None) -> Any:
         """Return the tool's result. Raise ToolError."""
@@ -68,52 +113,103 @@ class StrictServer(MCPServer[Any]):
             raise ToolError(f"validation: these arguments are not known: {', '.join(unknown)}")
         return await super().call_tool(name, arguments, context)
 
+    async def get_prompt(
+        self, name: str, arguments: dict[str, Any] | None = None, context: Context[Any, Any] | None = None
+    ) -> Any:
+        """Return the prompt's messages. Raise MCPError, which says what is not known or missing."""
+        prompt = next((one for one in await self.list_prompts() if one.name == name), None)
+        if prompt is None:
+            raise MCPError(INVALID_PARAMS, f"not_found: unknown prompt {name}")
+        taken, given = prompt.arguments or [], set(arguments or {})
+        if unknown := sorted(given - {one.name for one in taken}):
+            raise MCPError(INVALID_PARAMS, f"validation: these arguments are not known: {', '.join(unknown)}")
+        if missing := [one.name for one in taken if one.required and one.name not in given]:
+            raise MCPError(INVALID_PARAMS, f"validation: these arguments are missing: {', '.join(missing)}")
+        return await super().get_prompt(name, arguments, context)
 
-def build(tools: Iterable[Tool], *, caller_of: CallerOf) -> StrictServer:
-    """Return a server of these tools; `caller_of` finds out who calls, from the request (None without HTTP)."""
+
+def build(
+    tools: Iterable[Tool], documents: Iterable[Document], openings: Iterable[Opening], *, caller_of: CallerOf
+) -> StrictServer:
+    """Return a server of all these; `caller_of` finds out who calls, from the request (None without HTTP)."""
     server = StrictServer(
         "novamem", title="NovaMem", version=settings.VERSION, instructions=INSTRUCTIONS, log_level="WARNING"
     )
     for tool in tools:
-        server.add_tool(_served(tool, caller_of), tool.name or tool.run.__name__, tool.title, annotations=tool.hints)
+        serve = _served(tool.run, caller_of, verb=tool.verb, refusal=_tool_refusal)
+        server.add_tool(serve, tool.name or tool.run.__name__, tool.title, annotations=tool.hints)
+    server.documents = tuple(documents)
+    for one in server.documents:
+        serve = _served(one.run, caller_of, refusal=_document_refusal, taken=one.variables)
+        free = ResourceSecurity(exempt_params=frozenset(one.variables))  # names, not paths
+        server.resource(one.uri, title=one.title, mime_type=JSON, security=free)(serve)
+    for opening in openings:
+        serve = _served(opening.run, caller_of, refusal=_opening_refusal)
+        server.add_prompt(Prompt.from_function(serve, opening.run.__name__, opening.title))
     return server
 
 
-def _served(tool: Tool, caller_of: CallerOf) -> Callable[..., Any]:
-    """Return the tool as the protocol's library calls it: the caller comes from the request, errors are worded."""
-    signature = inspect.signature(tool.run)
+def words_of(run: Callable[..., Any]) -> str:
+    """Return what a function says that it does."""
+    return inspect.cleandoc(run.__doc__ or "")
+
+
+def _served(
+    run: Callable[..., Any],
+    caller_of: CallerOf,
+    *,
+    verb: str = Verb.READ,
+    refusal: Callable[[Exception], Exception],
+    taken: Collection[str] | None = None,
+) -> Callable[..., Any]:
+    """Return a function as the protocol's library calls it: the caller comes from the request, errors are worded.
+
+    `taken`: the arguments that it is called with; all of them and a user unless given.
+    """
+    signature = inspect.signature(run)
     _, *arguments = signature.parameters.values()
 
     async def serve(context: Context[Any, Any], **given: Any) -> Any:
         request = context.request_context.request
         call = sync_to_async(_call, thread_sensitive=False, executor=_threads)
-        return await call(tool, caller_of, request, given)
+        try:
+            return await call(run, caller_of, request, given, verb=verb)
+        except Exception as error:
+            raise refusal(error) from error
 
     context = inspect.Parameter("context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=Context[Any, Any])
     user = inspect.Parameter("user", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=User)
-    vars(serve)["__signature__"] = signature.replace(parameters=[context, *arguments, user])
-    serve.__doc__ = inspect.cleandoc(tool.run.__doc__ or "")
+    named = [one for one in [*arguments, user] if taken is None or one.name in taken]
+    vars(serve)["__signature__"] = signature.replace(parameters=[context, *named])
+    serve.__annotations__ = {one.name: one.annotation for one in (context, *named)}
+    serve.__name__, serve.__doc__ = run.__name__, words_of(run)
     return serve
 
 
-def _call(tool: Tool, caller_of: CallerOf, request: Any, given: dict[str, Any]) -> Any:
-    """Run a tool in a thread of ours, with a request id for the audit and a database connection of its own."""
+def _call(run: Callable[..., Any], caller_of: CallerOf, request: Any, given: dict[str, Any], *, verb: str) -> Any:
+    """Run a function in a thread of ours, with a request id for the audit and a database connection of its own."""
     close_old_connections()
     try:
         with structlog.contextvars.bound_contextvars(request_id=str(uuid.uuid4())):
-            return _run(tool, caller_of, request, given)
+            check_storable(_plain(given))
+            caller = caller_of(request).about(given.pop("user", None))
+            caller.principal.require(verb)
+            return _plain(run(caller, **given))
     finally:
         close_old_connections()
 
 
-def _run(tool: Tool, caller_of: CallerOf, request: Any, given: dict[str, Any]) -> Any:
-    try:
-        check_storable(_plain(given))
-        caller = caller_of(request).about(given.pop("user", None))
-        caller.principal.require(tool.verb)
-        return _plain(tool.run(caller, **given))
-    except Exception as error:
-        raise ToolError(problem_text(error)) from error
+def _tool_refusal(error: Exception) -> Exception:
+    return ToolError(problem_text(error))
+
+
+def _document_refusal(error: Exception) -> Exception:
+    kind = ResourceNotFoundError if isinstance(error, NotFound) else ResourceError
+    return kind(problem_text(error))
+
+
+def _opening_refusal(error: Exception) -> Exception:
+    return MCPError(INVALID_PARAMS, problem_text(error))
 
 
 def _plain(value: Any) -> Any:
