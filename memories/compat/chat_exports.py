@@ -1,4 +1,4 @@
-"""What ChatGPT and Claude export of somebody's chats, as messages: the zip as it comes, or its JSON."""
+"""What ChatGPT, Claude and Gemini export of somebody's chats, as messages: the zip as it comes, or its JSON."""
 
 import json
 import re
@@ -7,10 +7,14 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from memories.ingest.documents import from_html
 from memories.ingest.files import Malformed, Message, at_place, message_of
 from memories.strict_json import UNSTORABLE
 
 FILE = re.compile(r"(?:.*/)?conversations(?:-\d+)?\.json")
+# Takeout names folders and files in the account's language.
+ACTIVITY = re.compile(r"(?:.*/)?[^/]*Gemini[^/]*/[^/]+\.json", re.IGNORECASE)
+ASKED = "Prompted "
 LARGEST = 1 << 30  # bytes of JSON, unpacked: years of chats
 SENDERS = {"human": "user", "assistant": "assistant"}
 SPOKEN = ("text", "multimodal_text")  # not what a tool ran or a model thought
@@ -30,22 +34,48 @@ def claude(path: Path) -> Iterator[list[Message]]:
             yield list(_messages(_said(chat), name=_named(chat, "uuid")))
 
 
-def _conversations(path: Path) -> Iterator[dict[str, Any]]:
-    for text in _files(path):
+def gemini(path: Path) -> Iterator[list[Message]]:
+    """Return each question with its answer, oldest first: Google Takeout's "My Activity" tells of no chats.
+
+    Raise Malformed.
+    """
+    entries = [entry for entry in _conversations(path, ACTIVITY) if _answer(entry) or _asked(entry).startswith(ASKED)]
+    for entry in sorted(entries, key=lambda entry: str(entry.get("time"))):
+        at = entry.get("time")
+        with at_place(f"what was asked on {at}"):
+            turns = [("user", _asked(entry).removeprefix(ASKED)), ("assistant", from_html(_answer(entry)))]
+            said = ({"role": role, "content": _text([text]), "timestamp": at} for role, text in turns if text.strip())
+            yield list(_messages(said, name=f"gemini:{_named(entry, 'time')}"))
+
+
+def _asked(entry: dict[str, Any]) -> str:
+    return str(entry.get("title") or "")
+
+
+def _answer(entry: dict[str, Any]) -> str:
+    parts = [part for part in entry.get("safeHtmlItem") or [] if isinstance(part, dict)]
+    return "\n".join(str(part.get("html") or "") for part in parts)
+
+
+def _conversations(path: Path, file: re.Pattern[str] = FILE) -> Iterator[dict[str, Any]]:
+    for text in _files(path, file):
         data = json.loads(text.decode("utf-8-sig"))
         if not isinstance(data, list) or not all(isinstance(chat, dict) for chat in data):
             raise Malformed("expected a list of conversations")
         yield from data
 
 
-def _files(path: Path) -> Iterator[bytes]:
+def _files(path: Path, wanted: re.Pattern[str]) -> Iterator[bytes]:
     if not zipfile.is_zipfile(path):
         yield path.read_bytes()
         return
     with zipfile.ZipFile(path) as archive:
-        names = sorted(name for name in archive.namelist() if FILE.fullmatch(name))
+        names = sorted(name for name in archive.namelist() if wanted.fullmatch(name))
         if not names:
-            raise Malformed("conversations.json is missing in the zip")
+            missing = (
+                "conversations.json" if wanted is FILE else "JSON of Gemini's activity (Takeout asks: HTML or JSON)"
+            )
+            raise Malformed(f"{missing} is missing in the zip")
         for name in names:
             with archive.open(name) as file:
                 text = file.read(LARGEST + 1)
@@ -110,4 +140,4 @@ def _text(parts: Iterable[Any]) -> str:
     return UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", "\n".join(part for part in parts if isinstance(part, str)))
 
 
-READERS = {"chatgpt": chatgpt, "claude": claude}
+READERS = {"chatgpt": chatgpt, "claude": claude, "gemini": gemini}

@@ -1,4 +1,4 @@
-"""Files that other systems export, as drafts: mem0, Letta's agent files, OpenMemory, the MCP memory server, chats.
+"""Files that other systems export, as drafts: mem0, Letta's agent files, OpenMemory, the MCP memory server, chats, CSV.
 
 What is imported is a `document`: whoever wrote the file may have written anything into it. Its times become the time of
 the event. The same file again changes nothing, since each memory names its source.
@@ -6,6 +6,7 @@ the event. The same file again changes nothing, since each memory names its sour
 
 import datetime
 import json
+import re
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,7 +18,7 @@ from rest_framework.exceptions import APIException
 
 from conflicts.public import ClaimDraft
 from memories.compat import chat_exports
-from memories.ingest import Draft
+from memories.ingest import Draft, documents
 from memories.ingest.chunking import split
 from memories.ingest.files import Malformed, Message
 from memories.ingest.messages import drafts_of
@@ -204,5 +205,32 @@ def _mcp(path: Path, blank: Draft) -> Iterator[Draft]:
             yield replace(blank, content=sentence(subject, predicate, value), claims=[claim])
 
 
-READERS = {"mem0": _mem0, "letta": _letta, "openmemory": _openmemory, "mcp": _mcp}
+def _csv(path: Path, blank: Draft) -> Iterator[Draft]:
+    """Return a memory for each row: what one of the columns of TEXTS says, or all of the row, and what COLUMNS know."""
+    for number, row in enumerate(documents.table(path.read_bytes()), start=1):
+        told = {column.lower(): cell for column, cell in row.items()}
+
+        def cell(*names: str, told: dict[str, str] = told) -> str:
+            return next((told[name] for name in names if name in told), "")
+
+        yield replace(
+            blank,
+            content=cell(*TEXTS) or documents.said(row),
+            source_id=cell("id", "source_id")[:SOURCE_ID] or f"{path.name[:STEM]}#{number}",
+            conversation_id=cell("conversation_id", "run_id")[:SOURCE_ID],
+            workflow_id=cell("workflow_id", "app_id")[:SOURCE_ID],
+            tags=_words(part.strip() for part in re.split("[,;|]", cell("tags", "categories"))),
+            event_at=_moment(cell("event_at", "created_at", "timestamp", "date")),
+            extra={column: text for column, text in row.items() if column.lower() not in COLUMNS}
+            if cell(*TEXTS)
+            else {},
+        )
+
+
+TEXTS = ("content", "memory", "text")
+COLUMNS = frozenset(
+    (*TEXTS, "id", "source_id", "conversation_id", "run_id", "workflow_id", "app_id", "tags", "categories")
+    + ("event_at", "created_at", "timestamp", "date")
+)
+READERS = {"csv": _csv, "mem0": _mem0, "letta": _letta, "openmemory": _openmemory, "mcp": _mcp}
 LAYOUTS = (*READERS, *chat_exports.READERS)

@@ -1,6 +1,16 @@
 """From what was said to what is kept: cleaning, splitting, routing, weighing, embedding, storing."""
 
-from memories.ingest import captures, chunking, corrections, embedding_queue, external_keys, files, messages, updates
+from memories.ingest import (
+    captures,
+    chunking,
+    corrections,
+    documents,
+    embedding_queue,
+    external_keys,
+    files,
+    messages,
+    updates,
+)
 from memories.ingest.drafts import Draft
 from memories.ingest.events import find_previous, store_events
 from memories.ingest.pipeline import Prepared, prepare, store, store_each
@@ -9,6 +19,7 @@ __all__ = [
     "captures",
     "chunking",
     "corrections",
+    "documents",
     "Draft",
     "embedding_queue",
     "external_keys",

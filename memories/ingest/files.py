@@ -1,10 +1,11 @@
-"""Messages and texts from files: chat JSON, JSON Lines, LoCoMo conversations, Markdown, plain text."""
+"""Messages and texts from files: chat JSON, JSON Lines, LoCoMo conversations, Markdown, plain text, documents."""
 
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from memories.ingest import documents
 from memories.ingest.chunking import split
 from memories.ingest.layouts import Malformed, Message, at_place, chat, locomo, locomo_samples, message_of
 
@@ -32,6 +33,9 @@ def read(path: Path) -> Iterator[Message]:
     Raise UnreadableFile, at the latest when the iteration reaches the place.
     """
     try:
+        if documents.is_document(path):
+            yield from _pieces(path, documents.markdown(path))
+            return
         text = _text(path)
         yield from _format(path, text)(path, text)
     except Malformed as error:

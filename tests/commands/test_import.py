@@ -110,6 +110,22 @@ CLAUDE = [
 ]
 
 
+GEMINI = [
+    {"header": "Gemini Apps", "title": "Used Gemini Apps", "time": "2026-05-03T08:00:00Z"},
+    {
+        "header": "Gemini Apps",
+        "title": "Prompted I keep two grey geese, how large a pond do they need?",
+        "time": "2026-05-02T08:00:00.5Z",
+        "safeHtmlItem": [{"html": "<p>Grey geese need a pond of <b>nine</b> square metres.</p>"}],
+    },
+    {"header": "Gemini Apps", "title": "Prompted My budget for the pond is $750.", "time": "2026-05-01T08:00:00Z"},
+]
+CSV = """id,Memory,tags,created_at,Colour
+c1,"Ada keeps geese, two of them.",birds;farm,2026-05-01,grey
+c2,Ada drinks tea.,,,
+"""
+
+
 def zipped(data, name="memories.json"):
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -125,6 +141,8 @@ FILES = {
     "mcp": "\n".join(map(json.dumps, MCP)).encode(),
     "chatgpt": zipped(CHATGPT, "export/conversations-000.json"),
     "claude": json.dumps(CLAUDE).encode(),
+    "gemini": zipped(GEMINI, "Takeout/Meine Aktivitäten/Gemini-Apps/MeineAktivitäten.json"),
+    "csv": CSV.encode(),
 }
 
 
@@ -209,6 +227,32 @@ def test_claude(run):
     assert (boat.content, boat.conversation_id, boat.sequence) == ("My boat is called Heron.", "u-1", 3)
 
 
+@pytest.mark.parametrize("data", [FILES["gemini"], json.dumps(GEMINI).encode()])
+def test_gemini(run, data):
+    assert run("gemini", data)["memories"] == 3
+    found = rows()
+    assert set(found) == {
+        "My budget for the pond is $750.",
+        "I keep two grey geese, how large a pond do they need?",
+        "Grey geese need a pond of **nine** square metres.",
+    }
+    answer = found["Grey geese need a pond of **nine** square metres."]
+    assert (answer.source, answer.tags, answer.sequence) == ("document", ["assistant", "main"], 2)
+    assert answer.event_at.isoformat() == "2026-05-02T08:00:00.500000+00:00"
+
+
+def test_csv(run):
+    assert run("csv", FILES["csv"])["stored"] == 2
+    geese = rows()["Ada keeps geese, two of them."]
+    assert (geese.source_id, geese.extra, geese.event_at.date().isoformat()) == ("c1", {"Colour": "grey"}, "2026-05-01")
+    assert {"birds", "farm"} <= set(geese.tags)
+
+
+def test_a_table_without_a_column_of_texts(run):
+    assert run("csv", b"Bird;Place\nHeron;Mill\nOwl;Barn")["stored"] == 2
+    assert set(rows()) == {"Bird: Heron; Place: Mill", "Bird: Owl; Place: Barn"}
+
+
 def test_one_odd_message_stops_no_import(run):
     odd = [
         {"uuid": "m-1", "sender": "human", "text": "I row with my friend Zed\0 on Sundays."},
@@ -267,6 +311,10 @@ def test_what_changed_there_changes_here(run):
         ("chatgpt", b'[{"mapping": {}}]', "conversation 1: has no id"),
         ("chatgpt", zipped([]), "conversations.json is missing"),
         ("claude", b'[{"uuid": "u"}]', "conversation 1: has no chat_messages"),
+        ("gemini", zipped(GEMINI, "Takeout/My Activity/Search/MyActivity.json"), "HTML or JSON"),
+        ("gemini", b'[{"title": "Prompted me"}]', "what was asked on None: .* no id"),
+        ("csv", b"text\n\xff", "no csv export: is not UTF-8"),
+        ("csv", b"text,date\nFine.,soon", "no csv export"),
     ],
 )
 def test_a_file_that_is_something_else_stores_nothing(run, layout, data, why):

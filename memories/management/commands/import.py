@@ -1,4 +1,4 @@
-"""`manage.py import mem0|letta|openmemory|mcp|chatgpt|claude FILE`, and `import bundle FILE`."""
+"""`manage.py import mem0|letta|openmemory|mcp|chatgpt|claude|gemini|csv FILE`, and `import bundle FILE`."""
 
 import json
 from collections import Counter
@@ -24,7 +24,7 @@ BATCH = 64
 class Command(TyperCommand):
     """Import from another memory system."""
 
-    help = "Imports what other systems export: mem0, Letta, OpenMemory, the MCP memory server, ChatGPT, Claude."
+    help = "Imports exports of mem0, Letta, OpenMemory, the MCP memory server, ChatGPT, Claude, Gemini; and CSV."
 
     def handle(
         self,

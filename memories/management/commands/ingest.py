@@ -22,7 +22,9 @@ BATCH = 64
 class Command(TyperCommand):
     """Ingest files."""
 
-    help = "Ingests chat JSON (LoCoMo layout too), JSON Lines, Markdown and text."
+    help = (
+        "Ingests chat JSON (LoCoMo layout too), JSON Lines, Markdown, text, PDF, HTML, Word, PowerPoint, Excel and CSV."
+    )
 
     def handle(
         self,
