@@ -130,7 +130,8 @@ def test_feedback_is_a_vote_that_can_be_taken_back(ask, two, bob, rows):
     assert think(feedback="VERY_NEGATIVE", feedback_reason="It moved.")["feedback"] == "VERY_NEGATIVE"
     (vote,) = rows(Vote)
     assert (vote.ballot, vote.reason) == ("dispute", "It moved.")
-    assert think(feedback=None)["feedback"] is None
+    taken_back = think(feedback=None)
+    assert (taken_back["feedback"], taken_back["counted"], taken_back["disputes"]) == (None, False, 0)
     assert rows(Vote) == []
     assert ask("get", f"v1/memories/{two[0]}/")["memory"] == HERON
 
@@ -197,6 +198,7 @@ def test_an_export_needs_the_rights_of_who_fetches_it(agent_of, project, ask, tw
         ("v1/exports/", {"schema": "{"}, "schema"),
         ("v1/exports/", {"schema": {"type": "object"}}, "schema"),
         ("v1/exports/", {"schema": {"properties": {"a": {"minLength": "b"}}}}, "schema"),
+        ("v1/exports/", {"schema": {"properties": {"a": {"minLength": -1}}}}, "schema"),
         ("v1/exports/", {"schema": SHAPE, "filters": {"colour": "red"}}, "filters.colour"),
         ("v1/exports/get/", {"memory_export_id": "550e8400-e29b-41d4-a716-446655440000"}, "memory_export_id"),
     ],
@@ -219,11 +221,148 @@ def test_a_schema_that_leads_to_itself_ends(ask, add):
 def test_a_schema_that_leads_on_and_on_is_refused(ask, add):
     add("I live in Vienna.", user_id="ann")
     branch = {"type": "object", "properties": {f"p{number}": {"$ref": "#/$defs/Branch"} for number in range(20)}}
-    for shape in (branch, {"anyOf": [{"$ref": "#/$defs/Branch"}] * 20}):
+    for shape in (branch, {"anyOf": [{"$ref": "#/$defs/Branch"}] * 30}):
         schema = {"$defs": {"Branch": shape}, "properties": {"all": {"$ref": "#/$defs/Branch"}}}
         asked = ask("post", "v1/exports/", {"schema": schema, "user_id": "ann"}, status=201)
         (error,) = ask("post", "v1/exports/get/", {"memory_export_id": asked["id"]}, status=400)["errors"]
         assert "over 1000" in error["message"]
+
+
+def export(ask, schema, status=200, **whose):
+    """What an export of Ann's is."""
+    asked = ask("post", "v1/exports/", {"schema": schema, "user_id": "ann", **whose}, status=201)
+    return ask("post", "v1/exports/get/", {"memory_export_id": asked["id"]}, status=status)
+
+
+def test_a_shape_is_read_as_json_schema_means_it(ask, add):
+    for text in ("I live in Vienna.", "I am 41 years old.", "I like chess."):
+        add(text, user_id="ann")
+    found = export(
+        ask,
+        {
+            "definitions": {"City": {"$ref": "#/definitions/Text"}, "Text": {"type": "string"}, "Any": True},
+            "properties": {
+                "city": {"$ref": "#/definitions/City"},
+                "age": {"type": "integer", "exclusiveMinimum": 41},
+                "likes": {"type": "array", "items": True, "maxItems": 0},
+                "Likes": {"const": "Chess"},
+                "name": {"$ref": "#/definitions/Any"},
+                "home": {"type": "object", "properties": {"memories": {"type": "array"}}},
+            },
+        },
+    )
+    assert found == {
+        **{"city": "Vienna", "age": None, "likes": [], "Likes": "Chess", "name": None},
+        "home": {"memories": []},
+    }
+    root = {"$ref": "#/$defs/User", "$defs": {"User": {"properties": {"city": {"type": "string"}}}}}
+    assert export(ask, root) == {"city": "Vienna"}
+
+
+def test_a_number_is_one_that_json_holds(ask, alice):
+    claim = {"subject": "user", "predicate": "age", "value": "1" * 400}
+    body = {"namespace": "acme:mem0", "user": "ann", "content": "So old.", "claim": claim}
+    assert alice.client.post("/api/v1/fragments", body, format="json").status_code == 201
+    assert export(ask, {"properties": {"age": {"type": "integer", "default": 7}}}) == {"age": 7}
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        '{"properties":' * 1000,
+        '{"properties":{"a":' + '{"not":' * 400 + "{}" + "}" * 402,
+        '{"properties":{"a":{"type":"string","default":"\\ud800"}}}',
+        '{"properties":{"z\\u0000":{"type":"string"}}}',
+        '{"properties":{"a":{"type":"number","default":NaN}}}',
+        {"properties": {"a": {"enum": 7}}},
+        {"properties": {"a": {"anyOf": {}}}},
+        {"properties": {}, "allOf": [{}] * 16_000},
+        {"properties": {f"p{number}": {} for number in range(101)}},
+    ],
+)
+def test_a_hostile_schema_is_refused(ask, schema):
+    errors = ask("post", "v1/exports/", {"schema": schema}, status=400)["errors"]
+    assert [error["field"].partition(".")[0] for error in errors] == ["schema"]
+
+
+def test_a_definition_that_is_missing_is_told(ask, add):
+    add("I live in Vienna.", user_id="ann")
+    found = export(ask, {"properties": {"city": {"$ref": "#/$defs/City"}}}, status=400)
+    assert "#/$defs/City" in found["errors"][0]["message"]
+
+
+def test_an_export_asks_for_no_more_than_its_id_holds(ask):
+    many = [{"memory_ids": [str(uuid.uuid4()) for _ in range(1000)]}] * 2
+    assert ask("post", "v1/exports/", {"schema": SHAPE, "filters": {"OR": many}}, status=400)["errors"]
+    asked = ask("post", "v1/exports/", {"schema": SHAPE, "user_id": "ann"}, status=201)
+    body = {"memory_export_id": asked["id"], "user_id": "bob"}
+    assert "beside" in ask("post", "v1/exports/get/", body, status=400)["errors"][0]["message"]
+
+
+def test_an_export_takes_as_many_queries_whatever_it_asks_for(ask, add, django_assert_max_num_queries):
+    add("I live in Vienna.", user_id="ann")
+    for schema in (
+        {"properties": {"city": {"type": "string"}}},
+        {"properties": {f"p{n}": {"type": "string"} for n in range(100)}},
+    ):
+        asked = ask("post", "v1/exports/", {"schema": schema, "user_id": "ann"}, status=201)
+        with django_assert_max_num_queries(18):
+            ask("post", "v1/exports/get/", {"memory_export_id": asked["id"]})
+
+
+def test_all_of_a_user_go_with_their_digest(ask, alice, add, store, count):
+    """In whatever order their ids are: erasing an original erases the digest."""
+    ann = alice.principal.of_user("ann")
+    for attempt in range(4):
+        texts = ("heron nests", "otter swims", "owl sleeps")
+        ids = [add(f"The {text} behind mill number {attempt}.", user_id="ann") for text in texts]
+        store(
+            "acme:mem0/ann", f"Digest {attempt}.", by=ann, source_type="digest", parents=[uuid.UUID(one) for one in ids]
+        )
+        ask("delete", "v1/memories/?user_id=ann")
+        assert count(Fragment) == 0
+
+
+def test_what_is_of_no_agent_is_not_the_namespaces_agents(ask, add, agent_of, project, count):
+    add(HERON, user_id="ann")
+    add(OTTER, user_id="ann", app_id="app")
+    admin = agent_of(project, owner="admin", verbs=["read", "write", "admin"], ceiling="user_explicit").client
+    for path in ("v2/entities/agent/mem0/", "v1/memories/?agent_id=mem0"):
+        assert ask("delete", path, status=400, client=admin)["errors"][0]["field"] == "agent_id"
+    ask("delete", "v2/entities/app/*/", client=admin)
+    assert count(Fragment) == 2
+    ask("delete", "v2/entities/app/app/", client=admin)
+    assert count(Fragment) == 1
+
+
+def test_the_header_names_no_user(ask, two, alice):
+    header = {"X-NovaMem-Namespace": "acme:mem0/bob"}
+    for path in ("v3/memories/", "v3/memories/search/", "v3/memories/add/"):
+        body = {"query": "heron?", "messages": [{"role": "user", "content": HERON}]}
+        wanted = {"v3/memories/": {}, "v3/memories/search/": {"query": "heron?"}}.get(
+            path, {"messages": body["messages"]}
+        )
+        answer = alice.client.post(f"/compat/mem0/{path}", wanted, format="json", headers=header)
+        assert (answer.status_code, answer.json()["errors"][0]["field"]) == (400, "X-NovaMem-Namespace")
+
+
+def test_a_tag_gives_no_users_memory_to_another(ask, alice, store):
+    body = {"namespace": "acme:mem0", "user": "bob", "content": "Bob's heron is grey.", "tags": ["user:ann"]}
+    assert alice.client.post("/api/v1/fragments", body, format="json").status_code == 201
+    store("acme:mem0", "Ann's heron is white.", tags=["user:ann"])
+    for path in ("v3/memories/", "v3/memories/search/"):
+        wanted = {"filters": {"user_id": {"in": ["ann"]}}, **({"query": "which heron?"} if "search" in path else {})}
+        assert [row["memory"] for row in ask("post", path, wanted)["results"]] == ["Ann's heron is white."]
+        wanted["filters"] = {"user_id": {"ne": "ann"}}
+        assert [row["memory"] for row in ask("post", path, wanted)["results"]] == ["Bob's heron is grey."]
+
+
+def test_others_old_memories_take_no_place_in_an_answer(ask, add, store):
+    for number in range(12):
+        store("acme:mem0", f"The heron at the mill has {number} grey feathers.", tags=["user:bob"])
+    mine = add("I saw a heron.", user_id="ann")
+    body = {"query": "the heron at the mill with grey feathers", "filters": {"user_id": "ann"}, "top_k": 3}
+    assert [hit["id"] for hit in ask("post", "v3/memories/search/", body)["results"]] == [mine]
 
 
 def test_the_paths_of_older_clients_answer(ask, two):

@@ -71,6 +71,7 @@ CASES = {
     "before a day": ({"AND": [{"user_id": "*"}, {"created_at": {"lt": "2020-01-01T00:00:00Z"}}]}, set()),
     "told of since a time": ({"AND": [MINE, {"timestamp": {"gt": "2025-06-01T11:59:59Z"}}]}, {"pond"}),
     "told of until a day, it included": ({"AND": [MINE, {"timestamp": {"lte": "2025-06-01"}}]}, {"nest", "pond"}),
+    "told of on a day, written otherwise": ({"AND": [MINE, {"timestamp": "20250601"}]}, {"pond"}),
     "told of on a day": ({"AND": [MINE, {"timestamp": "2025-06-01"}]}, {"pond"}),
     "told of after a day": ({"AND": [MINE, {"timestamp": {"gt": "2025-06-01"}}]}, set()),
     "a Unix time": ({"AND": [MINE, {"timestamp": {"gte": 1717200000}}]}, {"pond"}),
@@ -131,7 +132,7 @@ def test_memories_by_their_ids(ask, herons):
         ({"OR": [{}]}, "filters", "Give a condition"),
         ({"XOR": [MINE]}, "filters.XOR", "not known"),
         ({"colour": "red"}, "filters.colour", "not known"),
-        ({"user_id": {">=": "u1"}}, "filters.user_id", ">= is no operator here: use eq, ne, in, *."),
+        ({"user_id": {">=": "u1"}}, "filters.user_id", ">= is no operator here: use eq, ne, in."),
         ({"user_id": {"in": []}}, "filters.user_id", "1 to 1000"),
         ({"user_id": {"in": "u1"}}, "filters.user_id", "1 to 1000"),
         ({"user_id": 7}, "filters.user_id", "valid string"),
@@ -143,6 +144,9 @@ def test_memories_by_their_ids(ask, herons):
         ({"keywords": "heron"}, "filters.keywords", "eq is no operator"),
         ({"metadata": "mood"}, "filters.metadata", "Give an object"),
         ({"OR": [MINE] * 101}, "filters", "at most 100"),
+        ({"OR": [{"categories": {"in": ["a"] * 600}}] * 2}, "filters", "1000 values"),
+        ({"user_id": {"any": False}}, "filters.user_id", "any is no operator"),
+        ({"user_id": {"*": True}}, "filters.user_id", "* is no operator"),
     ],
 )
 def test_what_is_no_filter_is_told(ask, filters, field, told):

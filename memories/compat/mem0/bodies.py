@@ -4,16 +4,18 @@ import json
 from typing import Any
 
 from django.db.models import Q
-from jsonschema import Draft202012Validator, SchemaError
+from pydantic import ValidationError
 from rest_framework import serializers
 
+from memories import strict_json
+from memories.compat.mem0.export_shapes import Shape
 from memories.compat.mem0.filters import ANY, ENTITIES, AskedMemories, Conditions, Instant, asked
 from memories.models import CONTENT_LIMIT
 from memories.rest.fields import Flag, Id, Number, Strict, Text, UserField, Whole
 from memories.rest.inputs import Extra, agent_form
 from memories.rest.search import QUERY_LIMIT
 
-MOST_PROPERTIES = 100
+LONGEST_SCHEMA, LONGEST_TICKET = 16_000, 100_000  # characters
 MOST_AT_ONCE = 1000  # memories that are changed or forgotten by one request
 SHOWN = (
     "id",
@@ -156,23 +158,26 @@ class BatchDelete(Strict):
     )
 
 
-class ShapeField(Extra):
+class ShapeField(serializers.JSONField):
     """A JSON schema of an object, or its text."""
 
     def to_internal_value(self, data: Any) -> Any:
-        """Return the schema. Raise ValidationError."""
+        """Return the shape. Raise ValidationError that says where it is wrong."""
+        if len(data if isinstance(data, str) else json.dumps(data)) > LONGEST_SCHEMA:
+            raise serializers.ValidationError(f"Give a schema of at most {LONGEST_SCHEMA} characters.")
         try:
-            schema = json.loads(data) if isinstance(data, str) else data
-        except ValueError as error:
-            raise serializers.ValidationError(f"This is no JSON: {error}") from error
-        schema = super().to_internal_value(schema)
-        if not isinstance(schema.get("properties"), dict) or len(schema["properties"]) > MOST_PROPERTIES:
-            raise serializers.ValidationError(f"Give a schema of an object of up to {MOST_PROPERTIES} properties.")
-        try:
-            Draft202012Validator.check_schema(schema)
-        except SchemaError as error:
-            raise serializers.ValidationError(f"This is no JSON schema: {error.message[:200]}") from error
-        return schema
+            schema = strict_json.loads(data) if isinstance(data, str) else data
+            strict_json.check(schema)
+            shape = Shape.model_validate(schema)
+        except ValidationError as error:
+            first = error.errors()[0]
+            place = ".".join(map(str, first["loc"]))
+            raise serializers.ValidationError(f"This is no JSON schema: {place}: {first['msg']}") from error
+        except (ValueError, RecursionError) as error:
+            raise serializers.ValidationError(f"This is no JSON: {error or 'it is nested too deeply'}") from error
+        if not (shape.properties or shape.ref or shape.any_of or shape.all_of):
+            raise serializers.ValidationError("Give a schema of an object with properties.")
+        return shape
 
 
 class FeedbackInput(Strict):
@@ -185,10 +190,19 @@ class FeedbackInput(Strict):
     feedback_reason = Text(max_length=1000, required=False, allow_null=True, allow_blank=True)
 
 
+def _by_itself(values: dict[str, Any]) -> None:
+    """Raise ValidationError for what is named beside an id, which says all of it."""
+    if values.get("memory_export_id") and len(values) > 1:
+        raise serializers.ValidationError({"memory_export_id": ["Nothing stands beside the id of an export."]})
+
+
 class ExportWanted(WhichMemories):
     """Which export: one that was asked for, else the memories themselves."""
 
-    memory_export_id = Text(max_length=200_000, required=False)
+    memory_export_id = Text(max_length=LONGEST_TICKET, required=False)
+
+    class Meta:
+        validators = (_by_itself,)
 
 
 class ExportInput(WhichMemories):

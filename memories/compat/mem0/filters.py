@@ -11,8 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.db.models import BooleanField, Q
-from django.db.models.expressions import RawSQL
+from django.db.models import BooleanField, F, Func, Q
 from rest_framework import serializers
 
 from memories.models import Namespace
@@ -25,9 +24,10 @@ ENTITIES = ("user_id", "agent_id", "app_id", "run_id")
 JOINS = ("AND", "OR", "NOT")
 DEEPEST, MOST_CONDITIONS, MOST_VALUES = 8, 100, 1000
 TICK = datetime.timedelta(microseconds=1)
-TAGGED = RawSQL(
-    "EXISTS (SELECT FROM unnest(memories_fragment.tags) AS t (tag) WHERE t.tag LIKE %s)",
-    [f"{USER}%"],
+# Whether a tag names a user.
+TAGGED = Func(
+    F("tags"),
+    template=f"EXISTS (SELECT FROM unnest(%(expressions)s) AS t (tag) WHERE starts_with(t.tag, '{USER}'))",
     output_field=BooleanField(),
 )
 
@@ -50,16 +50,26 @@ class Instant(serializers.Field[Any, Any, Any, Any]):
         try:
             if isinstance(data, int | float) and not isinstance(data, bool):
                 start = datetime.datetime.fromtimestamp(data, datetime.UTC)
-            else:
-                start = datetime.datetime.fromisoformat(data)
+                return TimesMeant(start, start + TICK)
+            if day := _day(data):
+                start = datetime.datetime.combine(day, datetime.time.min, datetime.UTC)
+                return TimesMeant(start, start + datetime.timedelta(days=1))
+            start = datetime.datetime.fromisoformat(data)
             start = start.astimezone(datetime.UTC) if start.tzinfo else start.replace(tzinfo=datetime.UTC)
-            whole_day = isinstance(data, str) and len(data) == len("2026-05-01")
-            return TimesMeant(start, start + (datetime.timedelta(days=1) if whole_day else TICK))
+            return TimesMeant(start, start + TICK)
         except (TypeError, ValueError, OverflowError, OSError):
             self.fail("invalid")
 
 
-EXACT, TIMES = ("eq", "ne", "in", "any"), ("eq", "ne", "gt", "gte", "lt", "lte")
+def _day(text: str) -> datetime.date | None:
+    """Return the day of a text that is only that. Raise TypeError for what is no text."""
+    try:
+        return datetime.date.fromisoformat(text)
+    except ValueError:
+        return None
+
+
+EXACT, TIMES = ("eq", "ne", "in"), ("eq", "ne", "gt", "gte", "lt", "lte")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +79,15 @@ class Operand:
     reader: serializers.Field[Any, Any, Any, Any]
     operators: tuple[str, ...]
     column: str = ""
+    may_be_any: bool = False
 
 
 FIELDS = {
-    "user_id": Operand(UserField(), EXACT),
-    "agent_id": Operand(Text(max_length=63), EXACT, "agent_id"),
-    "app_id": Operand(Text(max_length=255), EXACT, "workflow_id"),
-    "run_id": Operand(Text(max_length=255), EXACT, "conversation_id"),
-    "categories": Operand(Text(max_length=100), (*EXACT, "contains", "icontains"), "category"),
+    "user_id": Operand(UserField(), EXACT, may_be_any=True),
+    "agent_id": Operand(Text(max_length=63), EXACT, "agent_id", may_be_any=True),
+    "app_id": Operand(Text(max_length=255), EXACT, "workflow_id", may_be_any=True),
+    "run_id": Operand(Text(max_length=255), EXACT, "conversation_id", may_be_any=True),
+    "categories": Operand(Text(max_length=100), (*EXACT, "contains", "icontains"), "category", may_be_any=True),
     "keywords": Operand(Text(max_length=1000, trim_whitespace=False), ("contains", "icontains"), "content"),
     "metadata": Operand(Extra(), ("eq", "ne", "contains")),
     "memory_ids": Operand(Id(), ("in",), "id"),
@@ -92,8 +103,9 @@ class Conditions(serializers.JSONField):
     def to_internal_value(self, data: Any) -> Any:
         """Return the tree, a `Q`. Raise ValidationError that names the field."""
         tree = _read(data, depth=0, alone=True)
-        if sum(1 for _ in leaves(tree)) > MOST_CONDITIONS:
-            raise serializers.ValidationError(f"Give at most {MOST_CONDITIONS} conditions.")
+        values = [len(value) if isinstance(value, list) else 1 for _, value in leaves(tree)]
+        if len(values) > MOST_CONDITIONS or sum(values) > MOST_VALUES:
+            raise serializers.ValidationError(f"Give at most {MOST_CONDITIONS} conditions and {MOST_VALUES} values.")
         return tree
 
 
@@ -172,9 +184,12 @@ def _joined(name: str, value: Any, *, depth: int, alone: bool) -> Q:
 
 def _clauses(name: str, value: Any) -> Q:
     """Return the conditions on one field. Raise ValidationError that names it."""
-    known, clauses = FIELDS[name].operators, _operations(name, value)
-    if unknown := sorted(set(clauses) - set(known)):
-        told = f"{', '.join(unknown)} is no operator here: use {', '.join(known).replace('any', ANY)}."
+    operand = FIELDS[name]
+    if value == ANY and operand.may_be_any:
+        return Q((f"{name}__any", True))
+    clauses = _operations(name, value)
+    if unknown := sorted(set(clauses) - set(operand.operators)):
+        told = f"{', '.join(unknown)} is no operator here: use {', '.join(operand.operators)}."
         raise serializers.ValidationError({name: [told]})
     try:
         values = {operator: _value(name, operator, one) for operator, one in clauses.items()}
@@ -190,15 +205,11 @@ def _operations(name: str, value: Any) -> dict[str, Any]:
         return value if worded and set(value) <= set(FIELDS[name].operators) else {"eq": value}
     if isinstance(value, dict) and value:
         return value
-    if name == "memory_ids":
-        return {"in": value}
-    return {"any": True} if value == ANY and "any" in FIELDS[name].operators else {"eq": value}
+    return {"in" if name == "memory_ids" else "eq": value}
 
 
 def _value(name: str, operator: str, value: Any) -> Any:
     reader = FIELDS[name].reader
-    if operator == "any":
-        return True
     if operator != "in":
         return reader.run_validation(value)
     if not isinstance(value, list) or not 0 < len(value) <= MOST_VALUES:
@@ -248,9 +259,15 @@ def _at(column: str, operator: str, span: TimesMeant) -> Q:
 
 def _of_users(operator: str, value: Any, *, project_id: uuid.UUID) -> Q:
     """Return a condition on whose memory it is; those of users from before scopes lie in the namespace with a tag."""
-    scopes = Namespace.objects.within(project_id)
+    scopes = Namespace.objects.within(project_id).order_by()
+    in_root = Q(namespace__in=scopes.filter(parent=None).values("id"))
     if operator == "any":
-        return Q(namespace__in=scopes.filter(parent__isnull=False).order_by().values("id")) | Q(TAGGED)
+        return ~in_root | Q(TAGGED)
     users = value if operator == "in" else [value]
-    here = Q(namespace__in=scopes.filter(user__in=users).order_by().values("id"))
-    return here | Q(tags__overlap=[USER + user for user in users])
+    tagged = in_root & Q(tags__overlap=[USER + user for user in users])
+    return Q(namespace__in=scopes.filter(user__in=users).values("id")) | tagged
+
+
+def not_of_others(user: str, project_id: uuid.UUID) -> Q:
+    """Return the condition that no tag from before scopes gives a memory to another user alone."""
+    return ~Q(TAGGED) | _of_users("eq", user, project_id=project_id)

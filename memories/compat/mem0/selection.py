@@ -1,9 +1,8 @@
 """Which memories belong to whom, and how one is shown."""
 
-import datetime
 import uuid
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 from django.db.models import Count, Min, Q, QuerySet
@@ -11,29 +10,29 @@ from django.utils import timezone
 from rest_framework import serializers
 from rest_framework.request import Request
 
+from conflicts.authority import rank_of
 from memories import access, erasure
-from memories.access import NotFound, Principal, users
+from memories.access import Principal, users
 from memories.compat.mem0.bodies import MOST_AT_ONCE
-from memories.compat.mem0.callers import place_of
+from memories.compat.mem0.callers import Named, place_of
 from memories.compat.mem0.filters import FIELDS, USER, AskedMemories
-from memories.ingest.updates import ReadText, revise
+from memories.ingest.updates import ReadText, check_change, refuse_taking_away, revise
 from memories.language import route_kept
 from memories.models import Fragment, Namespace
 from memories.models.enums import MATERIAL, Status, Users
 from memories.providers import active_model, embed
 from memories.rest.authentication import key_of
-from memories.rest.fragments import readable_fragment
+from memories.retrieval import Filters
 
 MOST_ENTITIES = 1000  # of a kind
 
 
 def memory_answer(row: Fragment) -> dict[str, Any]:
     """Return a memory as mem0 shows it."""
-    tagged = [tag.removeprefix(USER) for tag in row.tags if tag.startswith(USER)]
     return {
         "id": row.id,
         "memory": row.shown,
-        "user_id": row.namespace.user or next(iter(tagged), None),
+        "user_id": row.namespace.user or next(iter(tagged_users(row)), None),
         "agent_id": row.agent_id if row.agent_id != row.namespace.agent else None,
         "app_id": row.workflow_id or None,
         "run_id": row.conversation_id or None,
@@ -42,6 +41,17 @@ def memory_answer(row: Fragment) -> dict[str, Any]:
         "created_at": row.created_at,
         "updated_at": row.updated_at,
     }
+
+
+def tagged_users(row: Fragment) -> list[str]:
+    """Return the users whom tags from before scopes name."""
+    return [tag.removeprefix(USER) for tag in row.tags if tag.startswith(USER)]
+
+
+def is_of_another(row: Fragment, principal: Principal) -> bool:
+    """Return whether a memory is another user's than the one that is asked about, who is one of them."""
+    tagged = tagged_users(row)
+    return principal.user is not None and row.namespace.user is None and bool(tagged) and principal.user not in tagged
 
 
 def shown(answer: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
@@ -67,19 +77,24 @@ def matching(
 
 
 def forget_matching(request: Request, principal: Principal, asked: AskedMemories) -> None:
-    """Forget what is asked for, for good, all or none. Raise ValidationError where it is too much.
+    """Forget what is asked for, for good, all or none. Raise ValidationError where it is too much, as `forget_each`.
 
     What is the namespace's own stays where the key has to name a user.
     """
-    key = key_of(request)
+    key, place = key_of(request), place_of(request)
+    if asked.entities.get("agent_id") == agent_of(place):
+        raise serializers.ValidationError({"agent_id": ["This is the namespace's own agent, so of no agent in it."]})
     with access.enter(principal, why="forget"):
-        rows = matching(principal, place_of(request), asked, statuses=Status.values)
-        ids = dict(rows.values_list("id", "namespace__user")[: MOST_AT_ONCE + 1])
-        if len(ids) > MOST_AT_ONCE:
+        rows = list(matching(principal, place, asked, statuses=Status.values)[: MOST_AT_ONCE + 1])
+        if len(rows) > MOST_AT_ONCE:
             raise serializers.ValidationError(f"These are over {MOST_AT_ONCE} memories; narrow them down.")
-        for memory_id in sorted(ids):
-            if ids[memory_id] is not None or key.users != Users.REQUIRED:
-                erasure.forget(key.of_user(ids[memory_id]), memory_id, now=timezone.now())
+        mine = [row for row in rows if row.namespace.user is not None or key.users != Users.REQUIRED]
+        forget_each([Named(row.id, row.namespace, key.of_user(row.namespace.user)) for row in mine])
+
+
+def agent_of(namespace: str) -> str:
+    """Return the agent whose namespace it is."""
+    return namespace.partition(":")[2]
 
 
 def entities(key: Principal, namespace: str) -> list[dict[str, Any]]:
@@ -98,7 +113,7 @@ def entities(key: Principal, namespace: str) -> list[dict[str, Any]]:
         for kind, column in (("agent", "agent_id"), ("app", "workflow_id"), ("run", "conversation_id")):
             rows = matching(principal, namespace, AskedMemories()).exclude(**{column: ""}).order_by(column)
             if kind == "agent":
-                rows = rows.exclude(agent_id=namespace.partition(":")[2])
+                rows = rows.exclude(agent_id=agent_of(namespace))
             counted = rows.values_list(column).annotate(memories=Count("id"), since=Min("created_at"))
             found += [
                 {"type": kind, "name": name, "total_memories": memories, "created_at": since}
@@ -107,31 +122,34 @@ def entities(key: Principal, namespace: str) -> list[dict[str, Any]]:
     return found
 
 
-def forget_each(principals: dict[uuid.UUID, Principal], *, now: datetime.datetime) -> None:
-    """Forget memories for good, all or none, each by who asks about it. Raise NotFound, NotPermitted."""
-    with access.enter(next(iter(principals.values())), why="forget"):
-        for memory_id, principal in principals.items():
-            with access.enter(principal, why="forget"):
-                readable_fragment(principal, memory_id)
-        for memory_id in sorted(principals):
-            with suppress(NotFound):  # it went with one before it that it repeats
-                erasure.forget(principals[memory_id], memory_id, now=now)
+def forget_each(named: Sequence[Named]) -> None:
+    """Forget memories for good, all or none. Raise NotFound, NotPermitted."""
+    if not named:
+        return
+    places = {one.namespace.id: one for one in named}
+    with access.enter(named[0].principal, why="forget"):
+        for _, place in sorted(places.items()):
+            ids = [one.id for one in named if one.namespace.id == place.namespace.id]
+            _forget_in(place.principal, place.namespace, ids)
 
 
-def revise_each(principals: dict[uuid.UUID, Principal], changes: dict[uuid.UUID, dict[str, Any]]) -> None:
+def _forget_in(principal: Principal, namespace: Namespace, ids: Sequence[uuid.UUID]) -> None:
+    authority = rank_of(principal)
+    with access.enter(principal, why="forget"):
+        check_change(principal, namespace=namespace.name, authority=0)
+        for row in Fragment.objects.within(principal.project_id).filter(id__in=ids):
+            refuse_taking_away(principal, row)
+        request = erasure.ErasureRequest(Filters(), list(ids))
+        erasure.forget_all(principal, namespace, request, expected=len(ids), authority=authority, now=timezone.now())
+
+
+def revise_each(named: Sequence[Named], changes: Mapping[uuid.UUID, dict[str, Any]]) -> None:
     """Change memories, all or none, as `revise` does. Raise as that does."""
     texts = {memory_id: change["content"] for memory_id, change in changes.items() if "content" in change}
     vectors = embed(list(texts.values()), model=active_model()) if texts else []
     routings = route_kept(list(texts.values())) if texts else []
     read = {one: ReadText(*both) for one, both in zip(texts, zip(vectors, routings, strict=True), strict=True)}
     now = timezone.now()
-    with access.enter(next(iter(principals.values())), why="revise"):
-        for memory_id in sorted(changes):
-            revise(
-                principals[memory_id],
-                memory_id,
-                changes=changes[memory_id],
-                revision=None,
-                now=now,
-                read=read.get(memory_id),
-            )
+    with access.enter(named[0].principal, why="revise"):
+        for one in sorted(named, key=attrgetter("id")):
+            revise(one.principal, one.id, changes=changes[one.id], revision=None, now=now, read=read.get(one.id))

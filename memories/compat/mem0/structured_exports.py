@@ -5,6 +5,7 @@ registry knows; one that nothing is known of takes its default, and `memories` t
 """
 
 import math
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -14,20 +15,26 @@ from django.utils import timezone
 from rest_framework import serializers
 
 from conflicts.history import BeliefQuery, believed_claims, claims
-from conflicts.keys import USER
+from conflicts.keys import USER, naming
 from memories.access import Principal
+from memories.compat.mem0.bodies import LONGEST_TICKET
+from memories.compat.mem0.export_shapes import Shape, folded
 from memories.compat.mem0.selection import memory_answer
 
 SALT = "mem0-export"
-MOST = 1000  # memories, and values of one property
+MOST = 1000  # memories, and claims of the user
 MEMORIES = "memories"
 DEEPEST, MOST_SHAPES = 6, 1000
+LARGEST_NUMBER = 2**53
 TRUTH = {"true": True, "yes": True, "false": False, "no": False}
 
 
 def ticket(request: Mapping[str, Any]) -> str:
-    """Return an id that holds what is asked for, so that nothing of it has to be kept."""
-    return signing.dumps(dict(request), salt=SALT, compress=True)
+    """Return an id that holds what is asked for, so that nothing of it has to be kept. Raise ValidationError."""
+    made = signing.dumps(dict(request), salt=SALT, compress=True)
+    if len(made) > LONGEST_TICKET:
+        raise serializers.ValidationError("This asks for too much at once: give fewer conditions or a smaller schema.")
+    return made
 
 
 def request_of(one: str) -> dict[str, Any]:
@@ -39,52 +46,67 @@ def request_of(one: str) -> dict[str, Any]:
     return request
 
 
-def export(
-    principal: Principal, namespace: str, rows: QuerySet[Any], schema: Mapping[str, Any] | None
-) -> dict[str, Any]:
-    """Return the memories in the shape of a schema, as they are without one; to be read inside `access.enter`."""
-    if schema is None:
+def export(principal: Principal, namespace: str, rows: QuerySet[Any], shape: Shape | None) -> dict[str, Any]:
+    """Return the memories in a shape, as they are without one; to be read inside `access.enter`.
+
+    Raise ValidationError for a shape that leads to too many properties.
+    """
+    if shape is None:
         return {MEMORIES: [memory_answer(row) for row in rows[:MOST]]}
-    return _Writer(principal, namespace, rows, schema.get("$defs", {})).filled(schema)
+    return _Writer(principal, namespace, rows, shape).whole()
 
 
 class _Writer:
-    """Fills schemas with what memories claim of the user."""
+    """Fills a shape with what memories claim of the user."""
 
-    def __init__(self, principal: Principal, namespace: str, rows: QuerySet[Any], defs: Any) -> None:
-        self.principal, self.namespace, self.rows = principal, namespace, rows
-        self.defs = defs if isinstance(defs, dict) else {}
+    def __init__(self, principal: Principal, namespace: str, rows: QuerySet[Any], shape: Shape) -> None:
+        self.shape, self.rows = shape, rows
         self.shapes_left = MOST_SHAPES
-        self.known: dict[str, list[str]] = {}
+        found = claims(principal, BeliefQuery(namespace, USER), now=timezone.now())
+        here = list(found.filter(id__in=rows.order_by().values("id")).order_by("-created_at", "-id")[:MOST])
+        self.names = naming(principal.project_id, [row.namespace_id for row in here[:1]])
+        self.known: dict[str, list[str]] = defaultdict(list)
+        for one in believed_claims(principal, here):
+            self.known[self.predicate(one.predicate)].append(one.value)
 
-    def filled(self, schema: Mapping[str, Any], depth: int = 0) -> dict[str, Any]:
-        """Return an object of the schema's properties."""
-        properties = schema.get("properties")
-        named = properties.items() if isinstance(properties, dict) and depth < DEEPEST else ()
-        return {name: self.value(name, shape, depth) for name, shape in named if isinstance(shape, dict)}
+    def predicate(self, name: str) -> str:
+        """Return the one word for a predicate in any spelling."""
+        return next((known.canonical(name) for known in self.names.values()), name)
 
-    def value(self, name: str, shape: Mapping[str, Any], depth: int) -> Any:
+    def whole(self) -> dict[str, Any]:
+        """Return the object that was asked for."""
+        return next((self.filled(one) for one in self.shapes(self.shape) if one.properties), {})
+
+    def filled(self, shape: Shape, depth: int = 0) -> dict[str, Any]:
+        """Return an object of the shape's properties."""
+        named = shape.properties.items() if depth < DEEPEST else ()
+        return {name: self.value(name, one, depth) for name, one in named}
+
+    def value(self, name: str, shape: Shape, depth: int) -> Any:
         """Return what is known for a property: of a list all, else the newest that has its shape."""
         shapes = list(self.shapes(shape))
         for one in shapes:
-            if one.get("type") == "object":
+            if one.kind == "object":
                 return self.filled(one, depth + 1)
-            if one.get("type") == "array":
-                return self.values(name, one.get("items"))
+            if one.kind == "array":
+                items = list(self.shapes(one.items)) if one.items else []
+                return self.memories(items) if name == MEMORIES and not depth else self.values(name, items, one)
         fitting = (fitted for said in self.said(name) for one in shapes for fitted in _fitted(said, one))
-        return next(fitting, shape.get("default"))
+        return next(fitting, shape.default)
 
-    def values(self, name: str, items: Any) -> list[Any]:
-        """Return all that is known for a property, each once."""
-        shapes = list(self.shapes(items)) if isinstance(items, dict) else [{"type": "string"}]
-        if name == MEMORIES:
-            whole = any(one.get("type") == "object" for one in shapes)
-            return [memory_answer(row) if whole else row.shown for row in self.rows[:MOST]]
-        found = [fitted for said in self.said(name) for one in shapes for fitted in list(_fitted(said, one))[:1]]
-        return list(dict.fromkeys(found))
+    def memories(self, items: list[Shape]) -> list[Any]:
+        """Return the memories, as objects or as texts."""
+        whole = any(one.kind == "object" for one in items)
+        return [memory_answer(row) if whole else row.shown for row in self.rows[:MOST]]
 
-    def shapes(self, shape: Mapping[str, Any], depth: int = 0) -> Iterator[Mapping[str, Any]]:
-        """Return the alternatives of a schema, those that are defined elsewhere in it looked up.
+    def values(self, name: str, items: list[Shape], shape: Shape) -> list[Any]:
+        """Return all that is known for a property, each once, as many as the shape takes."""
+        wanted = items or [Shape.model_validate({"type": "string"})]
+        found = [fitted for said in self.said(name) for one in wanted for fitted in list(_fitted(said, one))[:1]]
+        return list(dict.fromkeys(found))[: shape.max_items]
+
+    def shapes(self, shape: Shape, depth: int = 0) -> Iterator[Shape]:
+        """Return the alternatives of a shape, each of one kind, those that are defined elsewhere looked up.
 
         Raise ValidationError for too many: definitions may lead to each other.
         """
@@ -93,50 +115,42 @@ class _Writer:
         self.shapes_left -= 1
         if self.shapes_left < 0:
             raise serializers.ValidationError({"schema": [f"This leads to over {MOST_SHAPES} properties."]})
-        if "$ref" in shape:
-            shape = self.defs.get(str(shape["$ref"]).rpartition("/")[2], {})
-        for one in [*shape.get("anyOf", []), *shape.get("oneOf", []), *shape.get("allOf", [])]:
-            if isinstance(one, dict):
-                yield from self.shapes(one, depth + 1)
-        if "enum" in shape:
-            yield shape
-        elif "type" in shape:
-            kinds = shape["type"] if isinstance(shape["type"], list) else [shape["type"]]
-            yield from ({**shape, "type": kind} for kind in kinds)
+        for one in [*shape.any_of, *shape.one_of, *shape.all_of]:
+            yield from self.shapes(one, depth + 1)
+        if shape.ref:
+            name = shape.ref.rpartition("/")[2]
+            target = self.shape.definitions.get(name) or (self.shape if shape.ref == "#" else None)
+            if target is None:
+                raise serializers.ValidationError({"schema": [f"There is no definition {shape.ref}."]})
+            yield from self.shapes(target, depth + 1)
+        yield from shape.kinds()
 
     def said(self, name: str) -> list[str]:
         """Return the values believed of the user under a predicate, newest first."""
-        if name not in self.known:
-            question = BeliefQuery(self.namespace, USER, name)
-            found = claims(self.principal, question, now=timezone.now())
-            found = found.filter(id__in=self.rows.order_by().values("id")).order_by("-created_at", "-id")
-            self.known[name] = [one.value for one in believed_claims(self.principal, list(found[:MOST]))]
-        return self.known[name]
+        return self.known.get(self.predicate(name), [])
 
 
-def _fitted(said: str, shape: Mapping[str, Any]) -> Iterator[Any]:
-    """Return a value as a schema of no list and no object has it; nothing when it doesn't fit."""
-    if "enum" in shape:
-        plain = (one for one in shape["enum"] if isinstance(one, str | int | float))
-        yield from (one for one in plain if _folded(str(one)) == _folded(said))
-    elif shape.get("type") == "string":
-        if shape.get("minLength", 0) <= len(said) <= shape.get("maxLength", len(said)):
+def _fitted(said: str, shape: Shape) -> Iterator[Any]:
+    """Return a value as a shape of no list and no object has it; nothing when it doesn't fit."""
+    if shape.choices is not None:
+        choice = shape.choices.get(folded(said))
+        yield from [] if choice is None else [choice]
+    elif shape.kind == "string":
+        if shape.min_length <= len(said) <= (len(said) if shape.max_length is None else shape.max_length):
             yield said
-    elif shape.get("type") == "boolean":
+    elif shape.kind == "boolean":
         yield from [TRUTH[said.lower()]] if said.lower() in TRUTH else []
-    elif shape.get("type") in ("integer", "number"):
+    elif shape.kind in ("integer", "number"):
         yield from _number(said, shape)
 
 
-def _folded(text: str) -> str:
-    return text.casefold().replace("_", " ").replace("-", " ").strip()
-
-
-def _number(said: str, shape: Mapping[str, Any]) -> Iterator[float]:
-    kind = int if shape["type"] == "integer" else float
+def _number(said: str, shape: Shape) -> Iterator[float]:
     try:
-        number = kind(said.replace(",", "").strip())
+        number = float(said.replace(",", "").strip())
     except ValueError:
         return
-    if math.isfinite(number) and shape.get("minimum", number) <= number <= shape.get("maximum", number):
-        yield number
+    if not math.isfinite(number) or abs(number) > LARGEST_NUMBER:
+        return
+    whole = number.is_integer()
+    if shape.holds(number) and (whole or shape.kind == "number"):
+        yield int(number) if whole else number

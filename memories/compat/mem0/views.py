@@ -1,6 +1,7 @@
 """The calls of mem0's client."""
 
 import uuid
+from dataclasses import replace
 from typing import Any
 
 from django.utils import timezone
@@ -32,16 +33,17 @@ from memories.compat.mem0.bodies import (
 )
 from memories.compat.mem0.callers import (
     TokenAuthentication,
+    named_memories,
     place_of,
     principal_about_memory,
     principal_about_user,
-    principals_about_memories,
 )
-from memories.compat.mem0.filters import AskedMemories
+from memories.compat.mem0.filters import AskedMemories, not_of_others
 from memories.compat.mem0.selection import (
     entities,
     forget_each,
     forget_matching,
+    is_of_another,
     matching,
     memory_answer,
     revise_each,
@@ -115,13 +117,15 @@ class Mem0SearchView(MemZeroView):
             min_similarity=values["threshold"],
         )
         found = search(principal, question, now=timezone.now())
+        if any(is_of_another(hit.fragment, principal) for hit in found.hits):
+            mine = filters.rows & not_of_others(str(principal.user), principal.project_id)
+            question = replace(question, filters=replace(filters, rows=mine))
+            found = search(principal, question, now=timezone.now())
         hits = [
             {**memory_answer(hit.fragment), "score": hit.score, "source": hit.fragment.source, **hit.labels}
             for hit in found.hits
         ]
-        others = principal.user is not None  # the namespace may hold tagged memories of other users
-        mine = [hit for hit in hits if not others or hit["user_id"] in (None, principal.user)]
-        return Response({"results": [shown(hit, values) for hit in mine]})
+        return Response({"results": [shown(hit, values) for hit in hits]})
 
 
 @extend_schema(exclude=True)
@@ -206,11 +210,12 @@ class EntityView(MemZeroView):
         principal = key_of(request)
         if kind not in ("user", "agent", "app", "run"):
             raise NotFound(f"kind of entity {kind}")
-        asked = asked_for(validated(Whose, {f"{kind}_id": name}))
+        validated(Whose, {f"{kind}_id": name})
         if kind == "user":
             erasure.erase_user(principal, name, place_of(request), expected=None, now=timezone.now())
         else:
-            forget_matching(request, principal.of_user(None, all_users=True), asked)
+            entity = AskedMemories(entities={f"{kind}_id": name})  # a name, not the wildcard of filters
+            forget_matching(request, principal.of_user(None, all_users=True), entity)
         return Response({"message": "Entity deleted successfully!"})
 
 
@@ -254,13 +259,13 @@ class Mem0BatchView(MemZeroView):
         """Changes each."""
         rows = validated(BatchChange, request.data)["memories"]
         changes = {row.pop("memory_id"): changes_of(row) for row in rows}
-        revise_each(principals_about_memories(request, list(changes)), changes)
+        revise_each(named_memories(request, list(changes)), changes)
         return Response({"message": f"Successfully updated {len(changes)} memories"})
 
     def delete(self, request: Request) -> Response:
         """Forgets each for good."""
         ids = [row["memory_id"] for row in validated(BatchDelete, request.data)["memories"]]
-        forget_each(principals_about_memories(request, ids), now=timezone.now())
+        forget_each(named_memories(request, ids))
         return Response({"message": f"Successfully deleted {len(ids)} memories"})
 
 
@@ -281,7 +286,8 @@ class FeedbackView(MemZeroView):
         else:
             counted = vote(principal, memory_id, "dispute", now=now, reason=reason)
         told = vote_answer(counted)
-        return Response({**told, "feedback": given, "feedback_reason": reason or None})
+        stands = told["counted"] and given is not None
+        return Response({**told, "counted": stands, "feedback": given, "feedback_reason": reason or None})
 
 
 @extend_schema(exclude=True)
