@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from rest_framework import serializers
 
 from memories import strict_json
-from memories.compat.mem0.export_shapes import Shape
+from memories.compat.mem0.export_shapes import ExportShape
 from memories.compat.mem0.filters import ANY, ENTITIES, AskedMemories, Conditions, Instant, asked
 from memories.models import CONTENT_LIMIT
 from memories.rest.fields import Flag, Id, Number, Strict, Text, UserField, Whole
@@ -168,7 +168,7 @@ class ShapeField(serializers.JSONField):
         try:
             schema = strict_json.loads(data) if isinstance(data, str) else data
             strict_json.check(schema)
-            shape = Shape.model_validate(schema)
+            shape = ExportShape.model_validate(schema)
         except ValidationError as error:
             first = error.errors()[0]
             place = ".".join(map(str, first["loc"]))

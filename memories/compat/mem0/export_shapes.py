@@ -15,10 +15,10 @@ def _plain(value: Any) -> Any:
     return {} if isinstance(value, bool) else value
 
 
-Inner = Annotated["Shape", BeforeValidator(_plain)]
+Inner = Annotated["ExportShape", BeforeValidator(_plain)]
 
 
-class Shape(BaseModel):
+class ExportShape(BaseModel):
     """A JSON schema; what it says besides is not looked at."""
 
     model_config = ConfigDict(extra="ignore", validate_by_name=True)
@@ -55,7 +55,7 @@ class Shape(BaseModel):
         named = [*(self.enum or []), *([] if self.const is NOTHING else [self.const])]
         return {folded(str(one)): one for one in reversed(named) if isinstance(one, str | int | float)}
 
-    def kinds(self) -> Iterator["Shape"]:
+    def kinds(self) -> Iterator["ExportShape"]:
         """Return the shape for each type that it takes; of one that names none, what its other words imply."""
         if isinstance(self.type, list):
             yield from (self.model_copy(update={"type": one}) for one in self.type[:10])

@@ -18,7 +18,7 @@ from conflicts.history import BeliefQuery, believed_claims, claims
 from conflicts.keys import USER, naming
 from memories.access import Principal
 from memories.compat.mem0.bodies import LONGEST_TICKET
-from memories.compat.mem0.export_shapes import Shape, folded
+from memories.compat.mem0.export_shapes import ExportShape, folded
 from memories.compat.mem0.selection import memory_answer
 
 SALT = "mem0-export"
@@ -46,7 +46,7 @@ def request_of(one: str) -> dict[str, Any]:
     return request
 
 
-def export(principal: Principal, namespace: str, rows: QuerySet[Any], shape: Shape | None) -> dict[str, Any]:
+def export(principal: Principal, namespace: str, rows: QuerySet[Any], shape: ExportShape | None) -> dict[str, Any]:
     """Return the memories in a shape, as they are without one; to be read inside `access.enter`.
 
     Raise ValidationError for a shape that leads to too many properties.
@@ -59,7 +59,7 @@ def export(principal: Principal, namespace: str, rows: QuerySet[Any], shape: Sha
 class _Writer:
     """Fills a shape with what memories claim of the user."""
 
-    def __init__(self, principal: Principal, namespace: str, rows: QuerySet[Any], shape: Shape) -> None:
+    def __init__(self, principal: Principal, namespace: str, rows: QuerySet[Any], shape: ExportShape) -> None:
         self.shape, self.rows = shape, rows
         self.shapes_left = MOST_SHAPES
         found = claims(principal, BeliefQuery(namespace, USER), now=timezone.now())
@@ -77,12 +77,12 @@ class _Writer:
         """Return the object that was asked for."""
         return next((self.filled(one) for one in self.shapes(self.shape) if one.properties), {})
 
-    def filled(self, shape: Shape, depth: int = 0) -> dict[str, Any]:
+    def filled(self, shape: ExportShape, depth: int = 0) -> dict[str, Any]:
         """Return an object of the shape's properties."""
         named = shape.properties.items() if depth < DEEPEST else ()
         return {name: self.value(name, one, depth) for name, one in named}
 
-    def value(self, name: str, shape: Shape, depth: int) -> Any:
+    def value(self, name: str, shape: ExportShape, depth: int) -> Any:
         """Return what is known for a property: of a list all, else the newest that has its shape."""
         shapes = list(self.shapes(shape))
         for one in shapes:
@@ -94,18 +94,18 @@ class _Writer:
         fitting = (fitted for said in self.said(name) for one in shapes for fitted in _fitted(said, one))
         return next(fitting, shape.default)
 
-    def memories(self, items: list[Shape]) -> list[Any]:
+    def memories(self, items: list[ExportShape]) -> list[Any]:
         """Return the memories, as objects or as texts."""
         whole = any(one.kind == "object" for one in items)
         return [memory_answer(row) if whole else row.shown for row in self.rows[:MOST]]
 
-    def values(self, name: str, items: list[Shape], shape: Shape) -> list[Any]:
+    def values(self, name: str, items: list[ExportShape], shape: ExportShape) -> list[Any]:
         """Return all that is known for a property, each once, as many as the shape takes."""
-        wanted = items or [Shape.model_validate({"type": "string"})]
+        wanted = items or [ExportShape.model_validate({"type": "string"})]
         found = [fitted for said in self.said(name) for one in wanted for fitted in list(_fitted(said, one))[:1]]
         return list(dict.fromkeys(found))[: shape.max_items]
 
-    def shapes(self, shape: Shape, depth: int = 0) -> Iterator[Shape]:
+    def shapes(self, shape: ExportShape, depth: int = 0) -> Iterator[ExportShape]:
         """Return the alternatives of a shape, each of one kind, those that are defined elsewhere looked up.
 
         Raise ValidationError for too many: definitions may lead to each other.
@@ -130,7 +130,7 @@ class _Writer:
         return self.known.get(self.predicate(name), [])
 
 
-def _fitted(said: str, shape: Shape) -> Iterator[Any]:
+def _fitted(said: str, shape: ExportShape) -> Iterator[Any]:
     """Return a value as a shape of no list and no object has it; nothing when it doesn't fit."""
     if shape.choices is not None:
         choice = shape.choices.get(folded(said))
@@ -144,7 +144,7 @@ def _fitted(said: str, shape: Shape) -> Iterator[Any]:
         yield from _number(said, shape)
 
 
-def _number(said: str, shape: Shape) -> Iterator[float]:
+def _number(said: str, shape: ExportShape) -> Iterator[float]:
     try:
         number = float(said.replace(",", "").strip())
     except ValueError:
