@@ -88,7 +88,7 @@ def run(ours: str, package: str, module: str, *, python: Path, home: Path, told:
     """Run one of their modules against our store."""
     lies = sources(package, python, home)
     report = home / f"{ours}.xml"
-    path = os.pathsep.join(map(str, (lies, TAKING, ROOT / "clients")))
+    path = os.pathsep.join(map(str, (lies, TAKING, ROOT / "clients" / "python")))
     # -c: what this project says to pytest, and what they do, is not meant here.
     command = [str(python), "-m", "pytest", "-q", "-c", os.devnull, "--rootdir", str(TAKING), "-p", "no:cacheprovider"]
     command += ["-o", "asyncio_mode=auto", f"--junitxml={report}", str(TAKING / ours)]

@@ -2,19 +2,16 @@
 
 import asyncio
 import json
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from pathlib import Path
 
-import httpx2
+import httpx
 import pytest
 from django.core.management import call_command
 from langgraph.store.base import GetOp, InvalidNamespaceError, PutOp
 from langgraph.store.memory import InMemoryStore
-
-sys.path.append(str(Path(__file__).resolve().parents[2] / "clients"))
-from novamem_langgraph import NovaMemStore  # the folder has to be known first
+from novamem_client import Problem, langgraph
+from novamem_client.langgraph import NovaMemStore
 
 pytestmark = pytest.mark.long
 
@@ -26,7 +23,9 @@ TEA = {"text": "Ada drinks tea.", "score": 3, "kind": "drink"}
 def ours(web, committed, agent_of):
     """A store in a namespace of its own."""
     key = agent_of(committed, owner="graph", requests_per_minute=0).key
-    with closing(NovaMemStore(web, key, namespace=f"{committed.name}:graph")) as store:
+    with httpx.Client(trust_env=False, timeout=60) as http:
+        store = NovaMemStore(web, key, namespace=f"{committed.name}:graph", http=http)
+        vars(store)["http"] = http
         yield store
 
 
@@ -139,7 +138,7 @@ def test_only_the_named_fields_are_indexed(ours):
     ours.put(ADA, "note", {"text": "A heron nests.", "secret": "xyzzy"}, index=["text"])
     (item,) = ours.search(ADA, query="heron")
     assert item.value["secret"] == "xyzzy"
-    (row,) = ours.client.get("fragments", params={"namespace": ours.namespace}).json()["results"]
+    (row,) = ours.memory.fragments.list(namespace=ours.namespace)["results"]
     assert row["content"] == "A heron nests."
 
 
@@ -153,7 +152,7 @@ def test_fields_of_the_store_are_indexed_unless_a_put_names_others(ours):
     ours.fields = ["title"]
     ours.put(ADA, "one", {"title": "Herons", "secret": "xyzzy"})
     ours.put(ADA, "two", {"title": "Otters", "note": "They sleep."}, index=["note"])
-    rows = ours.client.get("fragments", params={"namespace": ours.namespace}).json()["results"]
+    rows = ours.memory.fragments.list(namespace=ours.namespace)["results"]
     assert {row["content"] for row in rows} == {"Herons", "They sleep."}
 
 
@@ -190,7 +189,7 @@ def test_many_at_once_and_from_a_loop(ours):
 def test_what_can_not_be_is_refused(ours):
     with pytest.raises(InvalidNamespaceError):
         ours.put(("a.b",), "k", TEA)
-    with pytest.raises(httpx2.HTTPStatusError, match="over 65536 bytes"):
+    with pytest.raises(Problem, match="over 65536 bytes"):
         ours.put(ADA, "k", {"text": "x" * 70_000})
     assert ours.search(("users",)) == []
     ours.put(ADA, "tea", TEA)
@@ -212,7 +211,7 @@ def test_items_of_three_users_stay_apart_when_they_are_consolidated(ours, commit
 
 def test_getting_putting_and_deleting_take_one_request_each(ours):
     asked = []
-    ours.client.event_hooks["request"].append(lambda request: asked.append(request.method))
+    ours.http.event_hooks["request"].append(lambda request: asked.append(request.method))
     ours.put(ADA, "tea", TEA)
     ours.put(ADA, "tea", {**TEA, "score": 4})
     assert ours.get(ADA, "tea").value["score"] == 4
@@ -240,3 +239,50 @@ def test_stores_of_two_users_never_meet(web, committed, agent_of):
         ben.delete(ADA, "tea")
         assert zoe.get(ADA, "tea").value == TEA
         assert [item.key for item in zoe.search(ADA, query="who drinks what?")] == ["tea"]
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """Sets the store's time forward, in minutes."""
+    began, ahead = langgraph.time.time(), [0.0]
+    monkeypatch.setattr(langgraph.time, "time", lambda: began + 60 * ahead[0])
+
+    def forward(minutes):
+        ahead[0] += minutes
+
+    return forward
+
+
+def test_what_is_over_is_shown_no_more_and_swept(ours, clock):
+    ours.put(ADA, "brief", {"text": "Ada is at lunch."}, ttl=10)
+    ours.put(ADA, "tea", TEA)
+    clock(11)
+    assert ours.get(ADA, "brief") is None
+    assert [item.key for item in ours.search(ADA)] == ["tea"]
+    assert [item.key for item in ours.search(ADA, query="where is Ada at lunch?")] == ["tea"]
+    assert (ours.sweep_ttl(), ours.sweep_ttl()) == (1, 0)
+    ours.put(ADA, "brief", {"text": "Ada is at lunch."})
+    assert ours.get(ADA, "brief").value == {"text": "Ada is at lunch."}
+
+
+def test_reading_lets_it_live_as_long_again(ours, clock):
+    ours.put(ADA, "brief", {"text": "Ada is at lunch."}, ttl=10)
+    for read in (lambda: ours.get(ADA, "brief"), lambda: ours.search(ADA), lambda: ours.search(ADA, query="lunch?")):
+        clock(8)
+        assert read()
+    clock(8)
+    assert ours.get(ADA, "brief", refresh_ttl=False)
+    clock(8)
+    assert ours.get(ADA, "brief") is None
+
+
+def test_a_store_may_say_how_long_items_live(web, committed, agent_of, clock):
+    key = agent_of(committed, owner="graph", requests_per_minute=0).key
+    ttl = {"default_ttl": 5, "refresh_on_read": False}
+    with closing(NovaMemStore(web, key, namespace=f"{committed.name}:ttl", ttl=ttl)) as store:
+        store.put(ADA, "brief", TEA)
+        store.put(ADA, "lasting", TEA, ttl=None)
+        clock(3)
+        assert store.get(ADA, "brief")
+        clock(3)
+        assert [item.key for item in store.search(ADA)] == ["lasting"]

@@ -18,7 +18,7 @@ from memories import access
 from memories.console.connect import snippets
 from memories.models import Fragment
 
-CLIENTS = Path(__file__).resolve().parents[2] / "clients"
+CLIENTS = Path(__file__).resolve().parents[2] / "clients/python"
 
 
 @pytest.fixture

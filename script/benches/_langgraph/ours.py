@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
-from novamem_langgraph import NovaMemStore
+from novamem_client.langgraph import NovaMemStore
 
 URL, KEY, PROJECT = (os.environ[f"NOVAMEM_{name}"] for name in ("URL", "KEY", "PROJECT"))
 

@@ -3,14 +3,14 @@
 THEIR_EMBEDDING = "asks for the scores or the order of the test's own embedding of letters; here the server embeds"
 SCORES_RANK = "a score ranks within one answer; it is not comparable with that of another one"
 THEIR_INSIDE = "asks of the inside of the store that it is written for"
-NO_TTL = "there is no ttl: memories fade instead"
+THEIR_CLOCK = "sets the time of its own database back; here what is over is never shown, and `sweep_ttl` archives it"
 NO_STORE = "asks nothing of a store"
 POSTGRES_TTL = {
-    "test_store_ttl": NO_TTL,
-    "test_omit_expired_filters_read_paths": NO_TTL,
-    "test_omit_expired_disabled_preserves_expired_rows": NO_TTL,
-    "test_omit_expired_refresh_ttl_only_refreshes_live_rows": NO_TTL,
-    "test_omit_expired_search_pagination": NO_TTL,
+    "test_store_ttl": THEIR_CLOCK,
+    "test_omit_expired_filters_read_paths": THEIR_CLOCK,
+    "test_omit_expired_disabled_preserves_expired_rows": THEIR_CLOCK,
+    "test_omit_expired_refresh_ttl_only_refreshes_live_rows": THEIR_CLOCK,
+    "test_omit_expired_search_pagination": THEIR_CLOCK,
 }
 LEFT_OUT: dict[tuple[str, str], dict[str, str]] = {
     ("langgraph-checkpoint", "test_store"): {

@@ -1,25 +1,29 @@
 """A LangGraph store that keeps its items in NovaMem, over HTTP.
 
-Copy this file; it needs langgraph-checkpoint and httpx2.
+    pip install "novamem-client[langgraph]"
 
     store = NovaMemStore("http://127.0.0.1:8000", "nova_…", namespace="acme:graph")
     graph = builder.compile(store=store)
 
 Each item is a memory under a key made of its path and its own key, so no other is merged with it or takes its place:
 its value stands in `extra`, its text in the content, its paths are tags. Deleting archives, so that the same value can
-be put again. A search with a query finds no item that was put with `index=False`.
+be put again. A search with a query finds no item that was put with `index=False`. An item with a time to live is shown
+no more when it is over, and archived by `sweep_ttl`.
 """
+
+from __future__ import annotations
 
 import asyncio
 import hashlib
 import json
+import math
 import operator
+import time
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
-from urllib.parse import quote
 
-import httpx2
+import httpx
 from langgraph.store.base import (
     BaseStore,
     GetOp,
@@ -31,13 +35,18 @@ from langgraph.store.base import (
     Result,
     SearchItem,
     SearchOp,
+    TTLConfig,
     get_text_at_path,
     tokenize_path,
     validate_op_namespace,
 )
 
+from novamem_client import NovaMem, Problem
+
 CONTENT_LIMIT, KEY_LENGTH, PAGE = 2000, 480, 200
-STANDS = ("active", "disputed", "quarantined")
+STANDS: Any = ["active", "disputed", "quarantined"]
+GONE = (404, 409)  # of what is to be archived: it is not there, or not any more
+REFRESHED_AFTER = 0.1  # of its time to live: a read before that lets an item be
 ORDERED = {"$gt": operator.gt, "$gte": operator.ge, "$lt": operator.lt, "$lte": operator.le}
 EXACT = {"$eq": operator.eq, "$ne": operator.ne}
 Path = tuple[str, ...]
@@ -46,21 +55,37 @@ Path = tuple[str, ...]
 class NovaMemStore(BaseStore):
     """Items in one namespace of NovaMem, or of one user in it: those of two users never meet.
 
-    `fields` are the paths whose texts are searched, unless `put` names others.
+    `fields` are the paths whose texts are searched, unless `put` names others; `ttl` how long items live that name no
+    time of their own, and whether reading keeps them.
     """
 
+    supports_ttl = True
+
     def __init__(
-        self, url: str, key: str, *, namespace: str, user: str | None = None, fields: Sequence[str] | None = None
+        self,
+        url: str,
+        key: str,
+        *,
+        namespace: str,
+        user: str | None = None,
+        fields: Sequence[str] | None = None,
+        ttl: TTLConfig | None = None,
+        http: httpx.Client | None = None,
     ) -> None:
-        self.namespace, self.fields = namespace, fields
+        self.namespace, self.fields, self.ttl_config = namespace, fields, ttl
         self.user = user and unicodedata.normalize("NFC", user)  # as answers have it
-        headers = {"Authorization": f"Bearer {key}"}
-        headers |= {} if user is None else {"X-NovaMem-User": quote(user, safe="")}
-        self.client = httpx2.Client(base_url=f"{url}/api/v1/", headers=headers, timeout=60)
+        self.memory = NovaMem(url, key, user=user, http=http)
 
     def close(self) -> None:
-        """Closes its connections."""
-        self.client.close()
+        """Close its connections."""
+        self.memory.close()
+
+    def sweep_ttl(self) -> int:
+        """Archive the items whose time is over; return how many."""
+        over = [row for row in self._every(tag=_path_tag(())) if _is_over(row)]
+        for row in over:
+            self._archive(tuple(_told(row)["namespace"]), _told(row)["key"])
+        return len(over)
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """Carries the operations out, in order. Raises InvalidNamespaceError before any of them."""
@@ -76,9 +101,12 @@ class NovaMemStore(BaseStore):
     def _one(self, op: Op) -> Result:
         if isinstance(op, GetOp):
             row = self._row(op.namespace, op.key)
+            if row and op.refresh_ttl:
+                self._refresh(row)
             return _item(row) if row else None
         if isinstance(op, PutOp):
-            return self._put(op)
+            self._put(op)
+            return None
         if isinstance(op, SearchOp):
             return self._search(op)
         if isinstance(op, ListNamespacesOp):
@@ -90,42 +118,57 @@ class NovaMemStore(BaseStore):
             self._archive(op.namespace, op.key)
             return
         values = {"namespace": list(op.namespace), "key": op.key, "value": op.value, "indexed": op.index is not False}
-        body = {"content": self._text(op), "extra": {"langgraph": values}}
+        if op.ttl is not None:
+            values |= _lasting(op.ttl)
         prefixes = [op.namespace[:depth] for depth in range(len(op.namespace) + 1)]
-        body |= {"namespace": self.namespace, "key": _item_key(op.namespace, op.key), "type": "semantic"}
-        self._ask("POST", "fragments", {**body, "tags": [_path_tag(prefix) for prefix in prefixes]})
+        self.memory.fragments.store(
+            namespace=self.namespace,
+            key=_item_key(op.namespace, op.key),
+            content=self._text(op),
+            type="semantic",
+            tags=[_path_tag(prefix) for prefix in prefixes],
+            extra={"langgraph": values},
+        )
+
+    def _refresh(self, row: Any) -> None:
+        """Let an item that was read live as long again, unless it was put or read just now."""
+        told = _told(row)
+        if "ttl" in told and time.time() > told["expires"] - 60 * told["ttl"] * (1 - REFRESHED_AFTER):
+            self.memory.fragments.change(row["id"], extra={"langgraph": {**told, **_lasting(told["ttl"])}})
 
     def _archive(self, path: Path, key: str) -> None:
         try:
-            self._ask("POST", "fragments/archive", {"namespace": self.namespace, "key": _item_key(path, key)})
-        except httpx2.HTTPStatusError as error:
-            if error.response.status_code not in (httpx2.codes.NOT_FOUND, httpx2.codes.CONFLICT):  # it is gone
+            self.memory.fragments.archive_by_key(namespace=self.namespace, key=_item_key(path, key))
+        except Problem as problem:
+            if problem.status not in GONE:
                 raise
 
     def _search(self, op: SearchOp) -> list[SearchItem]:
         tag = _path_tag(op.namespace_prefix)
         if op.query:
-            filters = {"tags": tag, "status_filter": STANDS}
-            body = {
-                "query": op.query,
-                "namespace": self.namespace,
-                "project_wide": False,
-                "floor": 0,
-                "filters": filters,
-            }
-            found = self._ask("POST", "search", {**body, "top_k": PAGE})["results"]
+            found = self.memory.search(
+                query=op.query,
+                namespace=self.namespace,
+                project_wide=False,
+                floor=0,
+                filters={"tags": [tag], "status_filter": STANDS},
+                top_k=PAGE,
+            )["results"]
             rows: Iterable[Any] = [row for row in found if self._is_own(row) and _told(row).get("indexed", True)]
         else:
-            rows = self._rows(tag)
-        fitting = [row for row in rows if _fits(_told(row)["value"], op.filter or {})]
-        return [_search_item(row) for row in fitting[op.offset : op.offset + op.limit]]
+            rows = self._listed(tag=tag)
+        fitting = [row for row in rows if not _is_over(row) and _fits(_told(row)["value"], op.filter or {})]
+        shown = fitting[op.offset : op.offset + op.limit]
+        for row in shown if op.refresh_ttl else ():
+            self._refresh(row)
+        return [_search_item(row) for row in shown]
 
     def _is_own(self, row: Any) -> bool:
         """Whether it is of this store: a search finds what all users may know, too."""
         return bool((row["namespace"], row["user"]) == (self.namespace, self.user))
 
     def _namespaces(self, op: ListNamespacesOp) -> list[Path]:
-        found = {tuple(_told(row)["namespace"]) for row in self._rows(_path_tag(()))}
+        found = {tuple(_told(row)["namespace"]) for row in self._listed(tag=_path_tag(()))}
         matching = {path for path in found if all(_matches(path, one) for one in op.match_conditions or ())}
         cut = sorted({path[: op.max_depth] for path in matching})
         return cut[op.offset : op.offset + op.limit]
@@ -143,24 +186,22 @@ class NovaMemStore(BaseStore):
     def _row(self, path: Path, key: str) -> Any:
         return next(self._listed(key=_item_key(path, key)), None)
 
-    def _rows(self, tag: str) -> Iterator[Any]:
-        """The standing memories with a tag, newest first."""
-        return self._listed(tag=tag)
+    def _listed(self, **which: Any) -> Iterator[Any]:
+        """Return the items that live, newest first."""
+        return (row for row in self._every(**which) if not _is_over(row))
 
-    def _listed(self, **path: str) -> Iterator[Any]:
-        url = "fragments"
-        params: Any = {"namespace": self.namespace, **path, "status": STANDS, "limit": PAGE}
-        while url:
-            page = self._ask("GET", url, params=params)
-            yield from page["results"]
-            url, params = page["next"], None
+    def _every(self, **which: Any) -> Iterator[Any]:
+        rows = self.memory.fragments.all(namespace=self.namespace, status=STANDS, limit=PAGE, **which)
+        return (row for row in rows if self._is_own(row))
 
-    def _ask(self, method: str, path: str, body: Any = None, params: Any = None) -> Any:
-        """The answer. Raises httpx2.HTTPStatusError, with the problem's words."""
-        answer = self.client.request(method, path, json=body, params=params)
-        if answer.is_error:
-            raise httpx2.HTTPStatusError(answer.text, request=answer.request, response=answer)
-        return answer.json()
+
+def _lasting(minutes: float) -> dict[str, float]:
+    """Return how long an item lives, and until when, in seconds since 1970."""
+    return {"ttl": minutes, "expires": time.time() + 60 * minutes}
+
+
+def _is_over(row: Any) -> bool:
+    return bool(_told(row).get("expires", math.inf) <= time.time())
 
 
 def _digest(*parts: str) -> str:
