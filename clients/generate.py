@@ -24,6 +24,7 @@ DOCUMENT = HERE.parent / "tests/api/openapi.yaml"
 WIDTH = 120
 NOTICE = "Made by clients/generate.py of the server's OpenAPI document. Not to be edited."
 USER = "address"  # a path's name for a user, who stands in it as base64url
+OF_STREAMS = ("Last-Event-ID",)  # which the clients don't read
 ONLY_READ = ("search", "search_batch", "context")  # by POST
 Schema = dict[str, Any]
 
@@ -51,6 +52,7 @@ class Call:
     text: str
     arguments: list[Argument]
     body: Schema | None
+    needs_body: bool
     answer: Schema | None
     media: str
     row: Schema | None
@@ -114,8 +116,9 @@ def _call(path: str, method: str, operation: Schema, types: dict[str, Schema], b
         method=method.upper(),
         path=path,
         text=operation.get("description", ""),
-        arguments=[_argument(one) for one in operation.get("parameters", ()) if one["name"] != "Last-Event-ID"],
+        arguments=[_argument(one) for one in operation.get("parameters", ()) if one["name"] not in OF_STREAMS],
         body=body,
+        needs_body=bool(operation.get("requestBody", {}).get("required")),
         answer=answer,
         media=media,
         row=row if "cursor" in names else None,
@@ -125,11 +128,17 @@ def _call(path: str, method: str, operation: Schema, types: dict[str, Schema], b
 
 
 def _answer(operation: Schema) -> tuple[Schema | None, str]:
-    for status, response in sorted(operation["responses"].items()):
-        if status.startswith("2"):
-            for media, content in (response.get("content") or {}).items():
-                return content.get("schema"), media
-    return None, ""
+    """Return the schema of all that may be answered, and its media type."""
+    found: list[tuple[str, Schema]] = [
+        (media, content.get("schema") or {})
+        for status, response in sorted(operation["responses"].items())
+        if status.startswith("2")
+        for media, content in list((response.get("content") or {}).items())[:1]
+    ]
+    schemas = [schema for place, (_, schema) in enumerate(found) if schema not in [one for _, one in found[:place]]]
+    if not schemas:
+        return None, ""
+    return schemas[0] if len(schemas) == 1 else {"oneOf": schemas}, found[0][0]
 
 
 def _properties(schema: Schema | None, types: dict[str, Schema]) -> dict[str, Schema]:
@@ -405,7 +414,7 @@ def _takes(call: Call) -> str:
     query = [f"{one.wire}{'' if one.required else '?'}: {javascript_type(one.schema)}" for one in call.placed("query")]
     parts = [javascript_type(call.body)] if call.body else []
     parts += [f"{{ {'; '.join(query)} }}"] if query else []
-    must = bool(call.body) or any(one.required for one in call.placed("query"))
+    must = call.needs_body or any(one.required for one in call.placed("query"))
     values = [f"values{'' if must else '?'}: {' & '.join(parts)}"] if parts else []
     return ", ".join([*places, *values, "options?: CallOptions"])
 

@@ -2316,7 +2316,7 @@ export interface Api {
   users: UsersCalls;
   webhooks: WebhooksCalls;
   /** A block of memories for the front of a prompt, within its budget. */
-  context(values: ContextInputRequest, options?: CallOptions): Promise<ContextAnswer>;
+  context(values?: ContextInputRequest, options?: CallOptions): Promise<ContextAnswer>;
   /**
    * Erases all that fits, every copy of it, if it is as many as expected; more than 1,000 as an operation.
    *
@@ -2388,7 +2388,7 @@ export interface BackupsCalls {
    *
    * Takes a key for all of the project.
    */
-  make(values: BackupInputRequest, options?: CallOptions): Promise<OperationAnswer>;
+  make(values?: BackupInputRequest, options?: CallOptions): Promise<OperationAnswer>;
   /** What it holds, and how far it was proven. */
   read(backupId: string, options?: CallOptions): Promise<BackupAnswer>;
   /** Deletes it with its file; not while it is protected, or another goes on from it. */
@@ -2402,7 +2402,7 @@ export interface BackupsCalls {
    */
   drill(backupId: string, options?: CallOptions): Promise<OperationAnswer>;
   /** Keeps it from retention and deletion, or lets go of it. */
-  protect(backupId: string, values: ProtectInputRequest, options?: CallOptions): Promise<BackupAnswer>;
+  protect(backupId: string, values?: ProtectInputRequest, options?: CallOptions): Promise<BackupAnswer>;
   /** Reads it to its end: checksums, signature, counts, order. */
   verify(backupId: string, options?: CallOptions): Promise<OperationAnswer>;
 }
@@ -2441,7 +2441,7 @@ export interface BridgesCalls {
    *
    * With `user` only that user's scope.
    */
-  universesBranches(values: BranchInputRequest, options?: CallOptions): Promise<BranchAnswer>;
+  universesBranches(values: BranchInputRequest, options?: CallOptions): Promise<BranchAnswer | OperationAnswer>;
   /** Merges the branch into the target; follow the operation under its id. */
   universesMerges(values: BranchMergeInputRequest, options?: CallOptions): Promise<OperationAnswer>;
 }
@@ -2464,14 +2464,14 @@ export interface CasesCalls {
    */
   resolve(caseId: string, values: CaseDecisionInputRequest, options?: CallOptions): Promise<CaseAnswer>;
   /** Takes the last decision of the case back, wholly, or says why it can't be. */
-  undo(caseId: string, values: NothingRequest, options?: CallOptions): Promise<CaseAnswer>;
+  undo(caseId: string, values?: NothingRequest, options?: CallOptions): Promise<CaseAnswer>;
   /**
    * Rejects every challenger that meets the conditions, oldest first, up to a hundred in one request.
    *
    * Each is a decision of its own, which can be undone; what can't be rejected stops no other. A text is rejected as
    * a whole, on every key that it speaks of.
    */
-  clear(values: ClearInputRequest, options?: CallOptions): Promise<ClearingAnswer>;
+  clear(values?: ClearInputRequest, options?: CallOptions): Promise<ClearingAnswer>;
   /** How much waits by source, owner, namespace or predicate, the largest first, up to two hundred. */
   groups(values: { all_users?: boolean; by: "source" | "owner" | "namespace" | "predicate"; namespace?: string; owner?: string; pattern?: string; predicate?: string; source?: string; subject?: string; user?: string }, options?: CallOptions): Promise<CaseGroupsAnswer>;
 }
@@ -2502,7 +2502,7 @@ export interface ClustersCalls {
    *
    * A `label` of null takes it away.
    */
-  label(clusterId: string, values: PatchedLabelInputRequest, options?: CallOptions): Promise<ClusterAnswer>;
+  label(clusterId: string, values?: PatchedLabelInputRequest, options?: CallOptions): Promise<ClusterAnswer>;
 }
 
 export interface ConflictsCalls {
@@ -2527,7 +2527,7 @@ export interface ConflictsCalls {
    */
   resolve(conflictId: string, values: ResolveInputRequest, options?: CallOptions): Promise<ConflictAnswer>;
   /** Takes the decision back: everything is as before it, or the answer says why it can't be. */
-  undo(conflictId: string, values: NothingRequest, options?: CallOptions): Promise<ConflictAnswer>;
+  undo(conflictId: string, values?: NothingRequest, options?: CallOptions): Promise<ConflictAnswer>;
 }
 
 export interface ConsolidationsCalls {
@@ -2555,11 +2555,11 @@ export interface ContainmentsCalls {
    * taken the place of stands again, and what waited because of them is heard anew: belief is as if they had not
    * been written. What somebody else said too, or a person chose, stays. One `undo` takes all of it back.
    */
-  create(values: ContainmentInputRequest, options?: CallOptions): Promise<ContainmentAnswer>;
+  create(values?: ContainmentInputRequest, options?: CallOptions): Promise<ContainmentAnswer>;
   /** What it set aside, and who took it back. */
   read(containmentId: string, options?: CallOptions): Promise<ContainmentAnswer>;
   /** Lets everything be as before it, wholly, or says what stands in the way; its keys work again. */
-  undo(containmentId: string, values: NothingRequest, options?: CallOptions): Promise<ContainmentAnswer>;
+  undo(containmentId: string, values?: NothingRequest, options?: CallOptions): Promise<ContainmentAnswer>;
 }
 
 export interface DigestsCalls {
@@ -2602,7 +2602,7 @@ export interface EventsCalls {
    * `Last-Event-ID`, `since` or now on; a stream ends after five minutes, come back then. A key may have
    * EVENT_STREAMS_PER_KEY of them open.
    */
-  list(values?: { all_users?: boolean; format?: "event-stream" | "json"; kind?: "supersede" | "conflict_pending" | "conflict_resolved" | "dispute" | "corroborate" | "consolidate" | "erase" | "recall_notice"; limit?: number; namespace?: string; since?: string; user?: string }, options?: CallOptions): Promise<NewsAnswer>;
+  list(values?: { all_users?: boolean; kind?: "supersede" | "conflict_pending" | "conflict_resolved" | "dispute" | "corroborate" | "consolidate" | "erase" | "recall_notice"; limit?: number; namespace?: string; since?: string; user?: string }, options?: CallOptions): Promise<NewsAnswer>;
 }
 
 export interface EvictionsCalls {
@@ -2639,7 +2639,7 @@ export interface FragmentsCalls {
    * `revision` or `If-Match` guards against lost updates. The newest 500 former texts are kept; only its writer or a
    * person may give a new one.
    */
-  change(fragmentId: string, values: PatchedFragmentChangeRequest, options?: CallOptions): Promise<FragmentAnswer>;
+  change(fragmentId: string, values?: PatchedFragmentChangeRequest, options?: CallOptions): Promise<FragmentAnswer>;
   /**
    * Forgets the fragment for good; a keyed fingerprint stops the text from coming back to its namespace.
    *
@@ -2653,7 +2653,7 @@ export interface FragmentsCalls {
    *
    * It is out of all default answers, reversibly.
    */
-  archive(fragmentId: string, values: NothingRequest, options?: CallOptions): Promise<FragmentAnswer>;
+  archive(fragmentId: string, values?: NothingRequest, options?: CallOptions): Promise<FragmentAnswer>;
   /**
    * Shortens the text whatever its age, or gives it back while the archive holds it.
    *
@@ -2667,7 +2667,7 @@ export interface FragmentsCalls {
    * a trust of .4 it is disputed, and of a weaker owner it opens a review. `corroborate`: another source
    * (`source_id`) says so too.
    */
-  corroborate(fragmentId: string, values: CorroborateInputRequest, options?: CallOptions): Promise<VoteAnswer>;
+  corroborate(fragmentId: string, values?: CorroborateInputRequest, options?: CallOptions): Promise<VoteAnswer>;
   /**
    * Casts the caller's vote; the last one of an owner counts.
    *
@@ -2675,7 +2675,7 @@ export interface FragmentsCalls {
    * a trust of .4 it is disputed, and of a weaker owner it opens a review. `corroborate`: another source
    * (`source_id`) says so too.
    */
-  dispute(fragmentId: string, values: DisputeInputRequest, options?: CallOptions): Promise<VoteAnswer>;
+  dispute(fragmentId: string, values?: DisputeInputRequest, options?: CallOptions): Promise<VoteAnswer>;
   /**
    * Former texts, and every change with who made it and why.
    *
@@ -2689,13 +2689,13 @@ export interface FragmentsCalls {
    * a trust of .4 it is disputed, and of a weaker owner it opens a review. `corroborate`: another source
    * (`source_id`) says so too.
    */
-  reinforce(fragmentId: string, values: NothingRequest, options?: CallOptions): Promise<VoteAnswer>;
+  reinforce(fragmentId: string, values?: NothingRequest, options?: CallOptions): Promise<VoteAnswer>;
   /**
    * Lets a memory stand again that another one replaced without a person; what stands against it yields.
    *
    * The decisions hold as any other's, and each can be undone.
    */
-  reinstate(fragmentId: string, values: ReinstateInputRequest, options?: CallOptions): Promise<ReinstatedAnswer>;
+  reinstate(fragmentId: string, values?: ReinstateInputRequest, options?: CallOptions): Promise<ReinstatedAnswer>;
   /**
    * Moves the fragment to another tier; 409 when it is not where the caller thinks.
    *
@@ -2707,7 +2707,7 @@ export interface FragmentsCalls {
    *
    * As far as the gate allows.
    */
-  unarchive(fragmentId: string, values: NothingRequest, options?: CallOptions): Promise<FragmentAnswer>;
+  unarchive(fragmentId: string, values?: NothingRequest, options?: CallOptions): Promise<FragmentAnswer>;
   /** Archives the fragment under a key; stored under the key again, it stands again. */
   archiveByKey(values: NamedInputRequest, options?: CallOptions): Promise<FragmentAnswer>;
   /**
@@ -2748,7 +2748,7 @@ export interface NamespacesCalls {
    * `archive_policy` is `episodic` or `all`; `all` is refused (403) to a ceiling below what it holds. `language`
    * is a text search configuration of Postgres; another one starts an operation that builds the keywords anew.
    */
-  set(values: PatchedNamespaceChangeRequest, options?: CallOptions): Promise<ChangedNamespaceAnswer>;
+  set(values?: PatchedNamespaceChangeRequest, options?: CallOptions): Promise<ChangedNamespaceAnswer>;
   /**
    * Deletes the namespace with all that it holds; answers 202 with the operation that does.
    *
@@ -2820,7 +2820,7 @@ export interface PredicatesCalls {
   /** Registers a rule; what is not said is as in the built-in rule of that name, else one value, as text. */
   register(values: PredicateInputRequest, options?: CallOptions): Promise<PredicateAnswer>;
   /** Changes the rule of that namespace and name, in any spelling of the name; standing claims follow. */
-  change(values: PatchedPredicateChangeRequest, options?: CallOptions): Promise<PredicateAnswer>;
+  change(values?: PatchedPredicateChangeRequest, options?: CallOptions): Promise<PredicateAnswer>;
   /** The rule. */
   read(predicateId: string, options?: CallOptions): Promise<PredicateAnswer>;
   /**
@@ -2828,7 +2828,7 @@ export interface PredicatesCalls {
    *
    * `revision` or `If-Match` guards against lost updates.
    */
-  changeById(predicateId: string, values: PatchedRuleChangeRequest, options?: CallOptions): Promise<PredicateAnswer>;
+  changeById(predicateId: string, values?: PatchedRuleChangeRequest, options?: CallOptions): Promise<PredicateAnswer>;
 }
 
 export interface ProjectsCalls {
@@ -2855,15 +2855,15 @@ export interface ProposalsCalls {
    *
    * 409 `already_resolved` or `not_applicable` when it can't.
    */
-  accept(proposalId: string, values: NothingRequest, options?: CallOptions): Promise<ShownProposal>;
+  accept(proposalId: string, values?: NothingRequest, options?: CallOptions): Promise<ShownProposal>;
   /** Both memories stay as they are; it is not proposed again. */
-  dismiss(proposalId: string, values: NothingRequest, options?: CallOptions): Promise<ShownProposal>;
+  dismiss(proposalId: string, values?: NothingRequest, options?: CallOptions): Promise<ShownProposal>;
   /**
    * Takes the decision back: both memories are as before it, the proposal waits; or it says why it can't.
    *
    * 409 `cannot_undo` when something changed since.
    */
-  undo(proposalId: string, values: NothingRequest, options?: CallOptions): Promise<ShownProposal>;
+  undo(proposalId: string, values?: NothingRequest, options?: CallOptions): Promise<ShownProposal>;
   /**
    * How many entries of how many tasks, in the namespaces that the key covers.
    *
@@ -2893,7 +2893,7 @@ export interface RecallRunsCalls {
   list(values?: { all_users?: boolean; cause?: "asked" | "consolidation" | "merge" | "model" | "restore" | "rollback"; cursor?: string; limit?: number; namespace?: string; user?: string }, options?: CallOptions): Promise<RecallRunPage>;
   all(values?: { all_users?: boolean; cause?: "asked" | "consolidation" | "merge" | "model" | "restore" | "rollback"; cursor?: string; limit?: number; namespace?: string; user?: string }, options?: CallOptions): AsyncGenerator<RecallRunAnswer, void, undefined>;
   /** Starts a run of a namespace's checks, or of all; the operation's report counts and names what fails. */
-  start(values: RecallRunInputRequest, options?: CallOptions): Promise<OperationAnswer>;
+  start(values?: RecallRunInputRequest, options?: CallOptions): Promise<OperationAnswer>;
 }
 
 export interface RestoresCalls {
@@ -2981,7 +2981,7 @@ export interface WebhooksCalls {
   /** The webhook, and how it goes. */
   read(webhookId: string, options?: CallOptions): Promise<WebhookAnswer>;
   /** Stops it, or starts it again where it stopped. */
-  change(webhookId: string, values: PatchedWebhookChangeRequest, options?: CallOptions): Promise<WebhookAnswer>;
+  change(webhookId: string, values?: PatchedWebhookChangeRequest, options?: CallOptions): Promise<WebhookAnswer>;
   /** Deletes it. */
   delete(webhookId: string, options?: CallOptions): Promise<void>;
 }

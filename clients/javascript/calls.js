@@ -45,7 +45,7 @@ export const CALLS = {
   "episodes.make": {"method": "POST", "path": "/api/v1/episodes", "body": true, "once": true},
   "episodes.read": {"method": "GET", "path": "/api/v1/episodes/{episode_id}", "places": [["episode_id", "episode_id"]], "repeatable": true},
   "erasures.lift": {"method": "POST", "path": "/api/v1/erasures/lift", "body": true},
-  "events.list": {"method": "GET", "path": "/api/v1/events", "query": ["all_users", "format", "kind", "limit", "namespace", "since", "user"], "repeatable": true},
+  "events.list": {"method": "GET", "path": "/api/v1/events", "query": ["all_users", "kind", "limit", "namespace", "since", "user"], "repeatable": true},
   "evictions.preview": {"method": "GET", "path": "/api/v1/evictions/preview", "query": ["all_users", "limit", "tier", "user"], "repeatable": true},
   "forget": {"method": "POST", "path": "/api/v1/forget", "body": true, "once": true},
   "fragments.list": {"method": "GET", "path": "/api/v1/fragments", "query": ["agent", "all_users", "count", "cursor", "ids", "key", "limit", "namespace", "owner", "q", "since", "source_type", "status", "tag", "tier", "type", "until", "user"], "repeatable": true, "rows": true},

@@ -2,8 +2,10 @@ import type { Api } from "./api.js";
 
 export * from "./api.js";
 
-/** Something went wrong. */
-export class NovaMemError extends Error {}
+/** Something went wrong; `idempotencyKey` is the one under which it may be asked again, if it had one. */
+export class NovaMemError extends Error {
+  idempotencyKey?: string;
+}
 
 /** The server could not be asked, or its answer was lost. */
 export class Unreachable extends NovaMemError {}
@@ -25,7 +27,7 @@ export interface Options {
   user?: string;
   /** How often a request that may be sent again safely is tried once more. */
   retries?: number;
-  /** Milliseconds. */
+  /** Milliseconds of one attempt, the whole answer included. */
   timeout?: number;
   fetch?: typeof fetch;
 }

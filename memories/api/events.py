@@ -104,7 +104,11 @@ class EventsView(APIView):
 
     @extend_schema(
         operation_id="events_list",
-        parameters=[EventsQuery, OpenApiParameter("Last-Event-ID", str, OpenApiParameter.HEADER)],
+        parameters=[
+            EventsQuery,
+            OpenApiParameter("Last-Event-ID", str, OpenApiParameter.HEADER),
+            OpenApiParameter("format", exclude=True),  # the header Accept says it
+        ],
         responses={(200, "application/json"): NewsAnswer, (200, "text/event-stream"): OpenApiTypes.STR},
     )
     def get(self, request: Request) -> HttpResponseBase:

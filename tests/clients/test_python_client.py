@@ -1,7 +1,10 @@
 """The Python client over real HTTP: against the server, and against one that fails as told."""
 
 import asyncio
+import copy
 import json
+import os
+import pickle
 import shutil
 import subprocess
 import sys
@@ -13,7 +16,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from novamem_client import AsyncNovaMem, NovaMem, Problem, Unreachable, cli, transport
+from novamem_client import AsyncNovaMem, NovaMem, NovaMemError, Problem, Unreachable, cli, transport
 
 HERON = "The heron nests behind the old mill."
 PACKAGE = Path(__file__).resolve().parents[2] / "clients/python"
@@ -213,6 +216,83 @@ def test_who_is_not_there_is_unreachable(waits):
     assert len(waits) == 3
 
 
+def test_what_meets_its_own_first_attempt_waits_for_it(failing, waits):
+    server = failing((0, {}, None), (409, {"Retry-After": "1"}, {"code": "in_flight"}), FINE)
+    assert client_of(server).fragments.store(namespace="a:b", content=HERON)["id"] == "x"
+    assert waits[1:] == [1.0]
+    server = failing(*[(409, {}, {"code": "in_flight"})] * 2)
+    with pytest.raises(Problem, match="in_flight") as told:
+        client_of(server, retries=1).fragments.store(namespace="a:b", content=HERON)
+    assert told.value.idempotency_key == server.asked[1][1]["Idempotency-Key"]
+
+
+def test_a_redirect_is_told_and_not_followed(failing, waits):
+    server = failing((301, {"Location": "https://there.example/"}, None))
+    with pytest.raises(Problem, match="301 moved: .* https://there.example/"):
+        client_of(server).fragments.store(namespace="a:b", content=HERON)
+    assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("status", "headers", "body", "kind"),
+    [
+        (503, {"Retry-After": "soon"}, BUSY, Problem),
+        (503, {"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"}, BUSY, Problem),
+        (400, {}, {"errors": ["boom"]}, Problem),
+        (400, {}, {"errors": {"a": ["b"]}}, Problem),
+        (200, {"Content-Encoding": "gzip"}, {}, Unreachable),
+        (200, {}, "<html>", NovaMemError),
+        (200, {}, None, NovaMemError),
+    ],
+)
+def test_an_odd_answer_is_an_error_of_the_client(failing, waits, status, headers, body, kind):
+    server = failing(*[(status, headers, body)] * 4)
+    with pytest.raises(kind), client_of(server) as memory:
+        list(memory.fragments.all(namespace="a:b"))
+
+
+def test_what_can_not_be_sent_is_told_before(failing):
+    server = failing()
+    memory = client_of(server)
+    for body in ({"content": "\ud800"}, {"content": "x", "importance": float("nan")}, {"content": "x", "tags": {1, 2}}):
+        with pytest.raises(NovaMemError, match="can't be sent"):
+            memory.fragments.store(namespace="a:b", **body)
+    with pytest.raises(NovaMemError, match="can't be sent"):
+        memory.fragments.read("\ud800")
+    assert server.asked == []
+
+
+@pytest.mark.parametrize(
+    ("url", "key"),
+    [
+        ("http://127.0.0.1:1", "nova_SECRET\nfoo"),
+        ("http://127.0.0.1:1", "nova_SECRET…"),
+        ("http://127.0.0.1:1", ""),
+        ("127.0.0.1:8000", "nova_SECRET"),
+        ("http://[::1", "nova_SECRET"),
+        ("http://h:abc", "nova_SECRET"),
+        ("ftp://h", "nova_SECRET"),
+    ],
+)
+def test_an_address_or_a_key_that_can_not_be_right_is_told_without_it(url, key):
+    with pytest.raises(NovaMemError) as told:
+        NovaMem(url, key)
+    assert "SECRET" not in str(told.value)
+
+
+def test_a_key_read_from_a_file_has_no_line_end(failing):
+    server = failing(FINE)
+    NovaMem(f" {server.url}/ ", "nova_SECRET\n", http=httpx.Client(trust_env=False)).stats()
+    assert server.asked[0][1]["Authorization"] == "Bearer nova_SECRET"
+    assert "SECRET" not in repr(transport.Connection.of(server.url, "nova_SECRET", None))
+
+
+def test_a_problem_travels_to_other_processes():
+    problem = Problem(400, {"code": "c", "errors": [{"field": "f", "message": "m"}]}, retry_after=2.0)
+    for copied in (pickle.loads(pickle.dumps(problem)), copy.copy(problem)):
+        assert (str(copied), copied.retry_after, copied.errors) == (str(problem), 2.0, problem.errors)
+
+
 def test_places_are_escaped(failing):
     server = failing(FINE)
     client_of(server).namespaces.fork("a:b/../c?d", into="a:c")
@@ -252,13 +332,51 @@ def test_the_command_calls_any_operation(run, main):
         run("remember", f"Heron number {number} nests here.")
     assert len(json.loads(run("call", "fragments.list", f"namespace={main}", "limit=1", "--all")[1])) == 3
     assert json.loads(run("call", "stats")[1])
-    assert run("call", "fragments.colour") == (2, "novamem: there is no operation fragments.colour")
-    assert (
-        run("call", "_transport.request")[0]
-        == run("call", "stats", "--all")[0]
-        == run("call", "fragments.read")[0]
-        == 2
+    assert json.loads(run("call", "search", f"namespace={main}", "query=1998", "top_k:=1", "floor:=0")[1])["results"]
+    assert len(json.loads(run("call", "fragments.all", f"namespace={main}")[1])) == 3
+    for wrong in (
+        ["fragments.colour"],
+        ["_transport.request"],
+        ["close"],
+        ["stats", "--all"],
+        ["fragments.read"],
+        ["stats", "word"],
+        ["stats", "limit:=x"],
+        [],
+    ):
+        assert run("call", *wrong)[0] == 2, wrong
+
+
+def test_the_command_shows_texts_of_others_as_text(run):
+    run("remember", "evil \x1b]0;pwned\x07\x1b[2J text\nsecond line")
+    (line,) = run("list")[1].splitlines()
+    assert "second line" in line
+    assert "\x1b" not in line + run("search", "evil text")[1]
+
+
+def test_the_command_counts_from_one(run):
+    for number in ("0", "-1", "x"):
+        with pytest.raises(SystemExit) as ended:
+            cli.main(["list", "--limit", number])
+        assert ended.value.code == 2
+    assert run("list", "--limit", "1") == (0, "nothing")
+    assert run("remember", "bad\udcff")[0] == run("remember")[0] == run("show", "a", "b")[0] == run("list", "x")[0] == 2
+
+
+def test_the_command_writes_to_whoever_listens(web, key, main):
+    command = [sys.executable, "-m", "novamem_client.cli", "--url", web, "--key", key, "--namespace", main]
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(PACKAGE), "NO_PROXY": "127.0.0.1"}
+    environment["PYTHONIOENCODING"] = "ascii"
+
+    def ended(*more):
+        return subprocess.run([*command, *more], env=environment, capture_output=True, check=False)
+
+    assert ended("remember", "Zoë's heron.").returncode == 0
+    assert ended("list").stdout.decode("ascii").rstrip().endswith("Zo\\xeb's heron.")
+    closed = subprocess.run(
+        ["sh", "-c", '"$@" | true', "sh", *command, "list"], env=environment, capture_output=True, check=False
     )
+    assert closed.stderr == b""
 
 
 def test_the_command_says_what_is_wrong(run, monkeypatch):
@@ -268,6 +386,9 @@ def test_the_command_says_what_is_wrong(run, monkeypatch):
     assert run("list") == (2, "novamem: name a namespace by --namespace or NOVAMEM_NAMESPACE")
     monkeypatch.setenv("NOVAMEM_KEY", "")
     assert run("list")[0] == 2
+    monkeypatch.setenv("NOVAMEM_KEY", "nova_SECRET\nfoo")
+    code, told = run("list")
+    assert (code, "SECRET" in told) == (1, False)
 
 
 @pytest.mark.long

@@ -346,12 +346,12 @@ class AsyncBridgesCalls:
 
     async def universes_branches(
         self, *, idempotency_key: str | None = None, **body: Unpack[m.BranchInputRequest]
-    ) -> m.BranchAnswer:
+    ) -> m.BranchAnswer | m.OperationAnswer:
         """Forks the source into the branch's namespace; a large one as an operation: 202. Told twice it is one.
 
         With `user` only that user's scope.
         """
-        answer: m.BranchAnswer = await self._transport.request(
+        answer: m.BranchAnswer | m.OperationAnswer = await self._transport.request(
             "POST", "/api/v1/bridges/universes/branches", body=dict(body), idempotency_key=idempotency_key, once=True
         )
         return answer

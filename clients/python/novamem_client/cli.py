@@ -6,32 +6,32 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
 from novamem_client import NovaMem, NovaMemError
 
 EPILOG = "NOVAMEM_URL, NOVAMEM_KEY, NOVAMEM_NAMESPACE and NOVAMEM_USER stand for the options of these names."
+MOST_OF_A_PAGE = 200
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Return the exit code: 0, 1 for what the server refused or could not be asked, 2 for a wrong call."""
-    asked = _parser().parse_args(arguments)
-    if not asked.key:
-        print("novamem: give a key by --key or NOVAMEM_KEY", file=sys.stderr)
-        return 2
+    asked = _parser().parse_intermixed_args(arguments)
     try:
+        _require_text(vars(asked).values())
+        if not asked.key:
+            raise _WrongCall("give a key by --key or NOVAMEM_KEY")
         with NovaMem(asked.url, asked.key, user=asked.user or None) as memory:
-            answer = asked.run(memory, asked)
-    except NovaMemError as error:
-        print(f"novamem: {error}", file=sys.stderr)
-        return 1
+            answer = COMMANDS[asked.command](memory, asked, asked.values)
+        _show(answer, as_json=asked.json)
     except _WrongCall as error:
-        print(f"novamem: {error}", file=sys.stderr)
-        return 2
-    if answer is not None:
-        print(json.dumps(answer, ensure_ascii=False, indent=2) if asked.json else asked.words(answer))
+        return _fail(error, 2)
+    except NovaMemError as error:
+        return _fail(error, 1)
+    except BrokenPipeError:  # whoever read has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 
 
@@ -39,42 +39,78 @@ class _WrongCall(Exception):
     """The command can't be understood."""
 
 
+class _Words(str):
+    """An answer in words, and the whole of it as JSON."""
+
+    whole: Any
+
+
+def _fail(error: Exception, code: int) -> int:
+    print(f"novamem: {printable(str(error))}", file=sys.stderr)
+    return code
+
+
+def _show(answer: Any, *, as_json: bool) -> None:
+    if isinstance(answer, bytes):
+        sys.stdout.buffer.write(answer)
+    elif isinstance(answer, _Words) and not as_json:
+        _print(answer)
+    elif answer is not None:
+        _print(json.dumps(answer.whole if isinstance(answer, _Words) else answer, ensure_ascii=False, indent=2))
+    sys.stdout.flush()
+
+
+def _print(text: str) -> None:
+    encoding = sys.stdout.encoding or "utf-8"
+    print(text.encode(encoding, "backslashreplace").decode(encoding))
+
+
+def _worded(text: str, whole: Any) -> _Words:
+    words = _Words(text)
+    words.whole = whole
+    return words
+
+
+def printable(text: str) -> str:
+    """Return a text for a line of a terminal: what others wrote moves no cursor and begins no line."""
+    return "".join(one if one.isprintable() else " " if one.isspace() else "\N{REPLACEMENT CHARACTER}" for one in text)
+
+
+def _require_text(values: Any) -> None:
+    for value in values:
+        try:
+            str(value).encode()
+        except UnicodeEncodeError as error:
+            raise _WrongCall("an argument is not UTF-8 text") from error
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="novamem", description="A memory server, over HTTP.", epilog=EPILOG)
     setting = os.environ.get
+    parser = argparse.ArgumentParser(
+        prog="novamem",
+        description="A memory server, over HTTP.",
+        epilog=EPILOG,
+        usage="novamem [options] remember TEXT | search|context QUERY | list | show|forget ID | call OPERATION …",
+    )
+    parser.add_argument("command", choices=COMMANDS, help="what to do")
+    parser.add_argument("values", nargs="*", help="a text (- for standard input), a question, an id, or an operation's")
     parser.add_argument("--url", default=setting("NOVAMEM_URL", "http://127.0.0.1:8000"), help="the server's address")
     parser.add_argument("--key", default=setting("NOVAMEM_KEY", ""), help="the API key; better by environment")
     parser.add_argument("--namespace", default=setting("NOVAMEM_NAMESPACE", ""), help="project:agent")
     parser.add_argument("--user", default=setting("NOVAMEM_USER", ""), help="the person whose memories are meant")
     parser.add_argument("--json", action="store_true", help="print JSON")
-    commands = parser.add_subparsers(dest="command", required=True)
-
-    def command(name: str, run: Callable[..., Any], words: Callable[[Any], str], text: str) -> argparse.ArgumentParser:
-        made = commands.add_parser(name, help=text, description=text)
-        made.set_defaults(run=run, words=words)
-        return made
-
-    remember = command("remember", _remember, _stored, "Remember a text.")
-    remember.add_argument("text", help="the text, or - for standard input")
-    remember.add_argument("--claim", nargs=3, metavar=("SUBJECT", "PREDICATE", "VALUE"), help="the fact that it states")
-    remember.add_argument("--tag", action="append", default=[], help="a word to filter by; several times")
-    search = command("search", _search, _hits, "Find memories that answer a question.")
-    search.add_argument("query")
-    search.add_argument("-k", "--top-k", type=int, default=10, help="at most so many")
-    context = command("context", _context, str, "Print a block of memories for a prompt.")
-    context.add_argument("query")
-    context.add_argument("--max-tokens", type=int, help="never longer than this")
-    listed = command("list", _list, _rows, "List memories, newest first.")
-    listed.add_argument("--limit", type=int, default=20, help="at most so many")
-    show = command("show", lambda memory, asked: memory.fragments.read(asked.id), _whole, "Show a memory.")
-    show.add_argument("id")
-    forget = command("forget", _forget, str, "Forget a memory for good.")
-    forget.add_argument("id")
-    call = command("call", _call, _whole, "Call any operation, as fragments.list limit=5.")
-    call.add_argument("operation", help="as a method of the client: search, fragments.read, …")
-    call.add_argument("values", nargs="*", help="its places in order, then NAME=VALUE; a value may be JSON")
-    call.add_argument("--all", action="store_true", help="all pages of a list")
+    parser.add_argument("--claim", nargs=3, metavar=("SUBJECT", "PREDICATE", "VALUE"), help="remember: what it states")
+    parser.add_argument("--tag", action="append", default=[], help="remember: a word to filter by; several times")
+    parser.add_argument("-n", "--limit", type=_number, default=10, help="search, list: at most so many")
+    parser.add_argument("--max-tokens", type=_number, help="context: never longer than this")
+    parser.add_argument("--all", action="store_true", help="call: all pages of a list")
     return parser
+
+
+def _number(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError("give a whole number from 1 on")
+    return int(text)
 
 
 def _place(asked: argparse.Namespace) -> str:
@@ -83,78 +119,106 @@ def _place(asked: argparse.Namespace) -> str:
     return str(asked.namespace)
 
 
-def _remember(memory: NovaMem, asked: argparse.Namespace) -> Any:
-    content = sys.stdin.read() if asked.text == "-" else asked.text
+def _only(values: list[str], what: str) -> str:
+    if len(values) != 1:
+        raise _WrongCall(f"give {what}, and nothing beside it" if values else f"give {what}")
+    return values[0]
+
+
+def _remember(memory: NovaMem, asked: argparse.Namespace, values: list[str]) -> Any:
+    text = _only(values, "a text, or - for standard input")
+    content = sys.stdin.read() if text == "-" else text
+    _require_text([content])
     body: dict[str, Any] = {"namespace": _place(asked), "content": content}
     body |= {"claim": dict(zip(("subject", "predicate", "value"), asked.claim, strict=True))} if asked.claim else {}
     body |= {"tags": asked.tag} if asked.tag else {}
-    return memory.fragments.store(**body)
-
-
-def _stored(answer: Any) -> str:
+    answer: Any = memory.fragments.store(**body)
     waits = answer.get("pending_conflicts")
-    return f"{answer['id']} {answer['status']}" + (f", contradicts what stands: {len(waits)} waiting" if waits else "")
+    told = f"{answer['id']} {answer['status']}"
+    return _worded(told + (f", contradicts what stands: {len(waits)} waiting" if waits else ""), answer)
 
 
-def _search(memory: NovaMem, asked: argparse.Namespace) -> Any:
-    return memory.search(namespace=_place(asked), query=asked.query, top_k=asked.top_k)
+def _search(memory: NovaMem, asked: argparse.Namespace, values: list[str]) -> Any:
+    query = _only(values, "a question")
+    answer = memory.search(namespace=_place(asked), query=query, top_k=min(asked.limit, MOST_OF_A_PAGE))
+    lines = [f"{hit['score']:.3f} {hit['id']} {printable(hit['content'])}" for hit in answer["results"]]
+    return _worded("\n".join(lines) or "nothing", answer)
 
 
-def _hits(answer: Any) -> str:
-    return "\n".join(f"{hit['score']:.3f} {hit['id']} {hit['content']}" for hit in answer["results"]) or "nothing"
+def _context(memory: NovaMem, asked: argparse.Namespace, values: list[str]) -> Any:
+    body: dict[str, Any] = {"namespace": _place(asked), "query": _only(values, "what the prompt is about")}
+    body |= {"max_tokens": asked.max_tokens} if asked.max_tokens else {}
+    answer = memory.context(**body)
+    block = answer["prompt_prefix"]
+    lines = [printable(line) for line in block.split("\n")] if sys.stdout.isatty() else [block]
+    return _worded("\n".join(lines), answer)
 
 
-def _context(memory: NovaMem, asked: argparse.Namespace) -> Any:
-    more = {"max_tokens": asked.max_tokens} if asked.max_tokens is not None else {}
-    answer: Any = memory.context(namespace=_place(asked), query=asked.query, **more)
-    return answer if asked.json else answer["prompt_prefix"]
+def _list(memory: NovaMem, asked: argparse.Namespace, values: list[str]) -> Any:
+    if values:
+        raise _WrongCall("list takes no words")
+    found = memory.fragments.all(namespace=_place(asked), limit=min(asked.limit, MOST_OF_A_PAGE))
+    rows = list(islice(found, asked.limit))
+    lines = [f"{row['created_at'][:16]} {row['id']} {printable(row['content'])}" for row in rows]
+    return _worded("\n".join(lines) or "nothing", rows)
 
 
-def _list(memory: NovaMem, asked: argparse.Namespace) -> Any:
-    rows = memory.fragments.all(namespace=_place(asked), limit=max(1, min(asked.limit, 200)))
-    return list(islice(rows, asked.limit))
+def _read(memory: NovaMem, asked: argparse.Namespace, values: list[str]) -> Any:
+    return memory.fragments.read(_only(values, "an id"))
 
 
-def _rows(answer: Any) -> str:
-    return "\n".join(f"{row['created_at'][:16]} {row['id']} {row['content']}" for row in answer) or "nothing"
+def _forget(memory: NovaMem, asked: argparse.Namespace, values: list[str]) -> Any:
+    memory_id = _only(values, "an id")
+    memory.fragments.forget(memory_id)
+    return _worded(f"{memory_id} forgotten", {"forgotten": memory_id})
 
 
-def _forget(memory: NovaMem, asked: argparse.Namespace) -> Any:
-    memory.fragments.forget(asked.id)
-    return f"{asked.id} forgotten"
-
-
-def _whole(answer: Any) -> str:
-    return answer.hex() if isinstance(answer, bytes) else json.dumps(answer, ensure_ascii=False, indent=2)
-
-
-def _call(memory: NovaMem, asked: argparse.Namespace) -> Any:
-    """Call a method by its name, with its places and values as they are written."""
-    method: Any = memory
-    for name in asked.operation.split("."):
-        method = None if name.startswith("_") or method is None else getattr(method, name, None)
-    if not callable(method) or asked.operation in ("close",):
-        raise _WrongCall(f"there is no operation {asked.operation}")
+def _call(memory: NovaMem, asked: argparse.Namespace, values: list[str]) -> Any:
+    """Call a method by its name: its places in order, then NAME=TEXT and NAME:=JSON."""
+    if not values:
+        raise _WrongCall("give an operation, such as fragments.list")
+    operation, *rest = values
+    group, _, name = operation.rpartition(".")
+    home = getattr(memory, group, None) if group else memory
     if asked.all:
-        group, _, name = asked.operation.rpartition(".")
-        method = getattr(getattr(memory, group, memory), "all" if name == "list" else f"{name}_all", None)
-        if method is None:
-            raise _WrongCall(f"{asked.operation} is no list")
-    places = [value for value in asked.values if "=" not in value]
-    named = dict(value.split("=", 1) for value in asked.values if "=" in value)
+        name = "all" if name == "list" else f"{name}_all"
+    method = (
+        None if name.startswith("_") or group.startswith("_") or operation == "close" else getattr(home, name, None)
+    )
+    if not callable(method):
+        raise _WrongCall(f"there is no {'list' if asked.all else 'operation'} {operation}")
+    places = method.__code__.co_posonlyargcount - 1 if method.__code__.co_posonlyargcount else 0
+    if len(rest) < places:
+        raise _WrongCall(f"{operation} needs {places} places first")
+    named = dict(map(_named, rest[places:]))
     try:
-        answer = method(*places, **{name: _json(value) for name, value in named.items()})
-        return list(answer) if asked.all else answer
+        answer = method(*rest[:places], **named)
+        return list(answer) if isinstance(answer, Iterator) else answer
     except TypeError as error:
         raise _WrongCall(str(error)) from error
 
 
-def _json(value: str) -> Any:
+def _named(value: str) -> tuple[str, Any]:
+    name, equals, text = value.partition("=")
+    if not equals:
+        raise _WrongCall(f"{value} is neither NAME=TEXT nor NAME:=JSON")
+    if not name.endswith(":"):
+        return name, text
     try:
-        return json.loads(value)
-    except ValueError:
-        return value
+        return name[:-1], json.loads(text)
+    except ValueError as error:
+        raise _WrongCall(f"{name[:-1]} is no JSON: {error}") from error
 
+
+COMMANDS: dict[str, Callable[[NovaMem, argparse.Namespace, list[str]], Any]] = {
+    "remember": _remember,
+    "search": _search,
+    "context": _context,
+    "list": _list,
+    "show": _read,
+    "forget": _forget,
+    "call": _call,
+}
 
 if __name__ == "__main__":
     sys.exit(main())

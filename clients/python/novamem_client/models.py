@@ -2711,7 +2711,6 @@ class EpisodesListQuery(TypedDict):
 
 class EventsListQuery(TypedDict):
     all_users: NotRequired[bool]
-    format: NotRequired[Literal["event-stream", "json"]]
     kind: NotRequired[
         Literal[
             "supersede",
