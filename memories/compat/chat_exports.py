@@ -1,5 +1,6 @@
 """What ChatGPT, Claude and Gemini export of somebody's chats, as messages: the zip as it comes, or its JSON."""
 
+import hashlib
 import json
 import re
 import zipfile
@@ -39,13 +40,17 @@ def gemini(path: Path) -> Iterator[list[Message]]:
 
     Raise Malformed.
     """
-    entries = [entry for entry in _conversations(path, ACTIVITY) if _answer(entry) or _asked(entry).startswith(ASKED)]
+    listed = list(_conversations(path, ACTIVITY))
+    entries = [entry for entry in listed if _answer(entry) or _asked(entry).startswith(ASKED)]
+    if listed and not entries:
+        raise Malformed('holds no question: only what is answered, or begins with "Prompted", is known as one')
     for entry in sorted(entries, key=lambda entry: str(entry.get("time"))):
         at = entry.get("time")
         with at_place(f"what was asked on {at}"):
             turns = [("user", _asked(entry).removeprefix(ASKED)), ("assistant", from_html(_answer(entry)))]
             said = ({"role": role, "content": _text([text]), "timestamp": at} for role, text in turns if text.strip())
-            yield list(_messages(said, name=f"gemini:{_named(entry, 'time')}"))
+            asked = hashlib.sha256(_asked(entry).encode("utf-8", "replace")).hexdigest()[:8]
+            yield list(_messages(said, name=f"gemini:{_named(entry, 'time')}:{asked}"))
 
 
 def _asked(entry: dict[str, Any]) -> str:

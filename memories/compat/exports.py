@@ -5,6 +5,7 @@ the event. The same file again changes nothing, since each memory names its sour
 """
 
 import datetime
+import hashlib
 import json
 import re
 import zipfile
@@ -82,7 +83,10 @@ def _moment(value: Any) -> datetime.datetime | None:
     if not value:
         return None
     at = datetime.datetime.fromisoformat(str(value))
-    return at if at.tzinfo else at.replace(tzinfo=datetime.UTC)
+    try:
+        return at.astimezone(datetime.UTC) if at.tzinfo else at.replace(tzinfo=datetime.UTC)
+    except OverflowError as error:
+        raise ValueError(f"{value} is outside the calendar") from error
 
 
 def _words(values: Any) -> list[str]:
@@ -207,30 +211,45 @@ def _mcp(path: Path, blank: Draft) -> Iterator[Draft]:
 
 def _csv(path: Path, blank: Draft) -> Iterator[Draft]:
     """Return a memory for each row: what one of the columns of TEXTS says, or all of the row, and what COLUMNS know."""
-    for number, row in enumerate(documents.table(path.read_bytes()), start=1):
+    known: set[str] = set()
+    rows = documents.table(path.read_bytes())
+    has_texts = any(column.lower() in TEXTS for row in rows for column in row)
+    for number, row in enumerate(rows, start=1):
         told = {column.lower(): cell for column, cell in row.items()}
 
         def cell(*names: str, told: dict[str, str] = told) -> str:
             return next((told[name] for name in names if name in told), "")
 
+        place = cell("id", "source_id") or hashlib.sha256(documents.said(row).encode()).hexdigest()[:16]
+        if cell("id", "source_id") and place in known:
+            raise Malformed(f"row {number}: the id {place} stood above")
+        known.add(place)
+        event_at = _moment_or_none(cell(*TIMES))
+        own = COLUMNS if event_at else COLUMNS.difference(TIMES)
         yield replace(
             blank,
-            content=cell(*TEXTS) or documents.said(row),
-            source_id=cell("id", "source_id")[:SOURCE_ID] or f"{path.name[:STEM]}#{number}",
+            content=cell(*TEXTS) if has_texts else documents.said(row),
+            source_id=f"csv:{path.name}"[:100] + f":{place}"[: SOURCE_ID - 100],
             conversation_id=cell("conversation_id", "run_id")[:SOURCE_ID],
             workflow_id=cell("workflow_id", "app_id")[:SOURCE_ID],
             tags=_words(part.strip() for part in re.split("[,;|]", cell("tags", "categories"))),
-            event_at=_moment(cell("event_at", "created_at", "timestamp", "date")),
-            extra={column: text for column, text in row.items() if column.lower() not in COLUMNS}
-            if cell(*TEXTS)
-            else {},
+            event_at=event_at,
+            extra={column: text for column, text in row.items() if column.lower() not in own} if has_texts else {},
         )
 
 
+def _moment_or_none(text: str) -> datetime.datetime | None:
+    """Return a time; None for what is written otherwise, which stays among the other columns."""
+    try:
+        return _moment(text)
+    except ValueError:
+        return None
+
+
 TEXTS = ("content", "memory", "text")
+TIMES = ("event_at", "created_at", "timestamp", "date")
 COLUMNS = frozenset(
-    (*TEXTS, "id", "source_id", "conversation_id", "run_id", "workflow_id", "app_id", "tags", "categories")
-    + ("event_at", "created_at", "timestamp", "date")
+    (*TEXTS, *TIMES, "id", "source_id", "conversation_id", "run_id", "workflow_id", "app_id", "tags", "categories")
 )
 READERS = {"csv": _csv, "mem0": _mem0, "letta": _letta, "openmemory": _openmemory, "mcp": _mcp}
 LAYOUTS = (*READERS, *chat_exports.READERS)

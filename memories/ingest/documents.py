@@ -3,9 +3,12 @@
 The libraries are loaded when the first document is read: nobody else pays for them.
 """
 
+import codecs
 import csv
 import datetime
 import io
+import itertools
+import re
 import warnings
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
@@ -13,10 +16,15 @@ from pathlib import Path
 from typing import Any
 
 from memories.ingest.layouts import Malformed
+from memories.strict_json import UNSTORABLE
 
 MOST_UNPACKED = 512 << 20  # bytes of an Office file
+MOST_ROWS, MOST_CELLS = 1 << 20, 2_000_000  # of a sheet: as many rows as Excel has; cells that say something
 OLD = {".doc": ".docx", ".xls": ".xlsx", ".ppt": ".pptx"}
 UNREAD = ["script", "style", "noscript", "template", "svg", "nav", "iframe"]
+UNSEEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
+SEPARATOR = re.compile(r"sep=(.)")  # Excel's own first line
+Row = dict[str, str]
 
 
 def is_document(path: Path) -> bool:
@@ -51,35 +59,53 @@ def refuse_bomb(data: bytes) -> None:
             raise Malformed(f"unpacks to over {MOST_UNPACKED >> 20} MB")
 
 
-def table(data: bytes) -> list[dict[str, str]]:
-    """Return the rows of a table of text, by the names of the first. Raise Malformed."""
+def table(data: bytes) -> list[Row]:
+    """Return the rows of a table of text, by the names of its header. Raise Malformed."""
+    return list(_sections(_cells(data))[1])
+
+
+def _cells(data: bytes) -> Iterator[list[str]]:
+    """Return the rows of a table of text, UTF-8 or what Excel calls Unicode."""
+    wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     try:
-        text = data.decode("utf-8-sig")
+        text = data.decode("utf-16" if wide else "utf-8-sig")
     except UnicodeDecodeError as error:
         raise Malformed(f"is not UTF-8 text (byte 0x{data[error.start]:02x} at {error.start})") from error
-    first = text.partition("\n")[0]
-    delimiter = max(",;\t", key=first.count)
+    lines = io.StringIO(UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", text), newline=None)
+    first = lines.readline()
+    named = SEPARATOR.fullmatch(first.strip())
+    delimiter = named[1] if named else max(",;\t", key=first.count)
+    lines.seek(lines.tell() if named else 0)
     try:
-        rows = list(csv.reader(io.StringIO(text), delimiter=delimiter, strict=True))
+        yield from csv.reader(lines, delimiter=delimiter, strict=True)
     except csv.Error as error:
         raise Malformed(f"is no table: {error}") from error
-    return list(_by_name(rows))
 
 
 def from_html(html: str | bytes) -> str:
-    """Return what a reader sees of HTML; the encoding is what it says or shows."""
+    """Return what a reader sees of HTML; the encoding is what it says or shows. Raise Malformed for too deep a one."""
     from bs4 import BeautifulSoup
     from markdownify import MarkdownConverter
 
-    soup = BeautifulSoup(html, "html.parser")
-    for element in soup(UNREAD):
-        element.decompose()
+    soup = BeautifulSoup(html, "lxml")
+    for element in [*soup(UNREAD), *soup.select("[hidden]"), *soup.find_all(style=UNSEEN)]:
+        if not element.decomposed:
+            element.decompose()
     title = soup.title.get_text(" ", strip=True) if soup.title else ""
     if soup.title:
         soup.title.decompose()
-    body: str = MarkdownConverter(heading_style="ATX", bullets="-", strip=["a", "img"], escape_misc=False).convert_soup(
-        soup
+    converter = MarkdownConverter(
+        heading_style="ATX",
+        bullets="-",
+        strip=["a", "img"],
+        escape_misc=False,
+        escape_underscores=False,
+        escape_asterisks=False,
     )
+    try:
+        body: str = converter.convert_soup(soup)
+    except RecursionError as error:
+        raise Malformed("is nested too deeply") from error
     lines = [line.rstrip() for line in body.splitlines()]
     text = "\n".join(line for line, former in zip(lines, ["", *lines], strict=False) if line or former)
     return f"# {title}\n\n{text}" if title and title not in text else text
@@ -104,19 +130,17 @@ def _pptx(data: bytes) -> str:
     from pptx import Presentation
 
     slides = []
-    for number, slide in enumerate(Presentation(io.BytesIO(data)).slides, start=1):
+    for slide in Presentation(io.BytesIO(data)).slides:
+        if slide.element.get("show") == "0":  # hidden
+            continue
         title = slide.shapes.title
         heading = title.text_frame.text.strip() if title is not None else ""
-        parts = [
-            part
-            for shape in slide.shapes
-            if title is None or shape.shape_id != title.shape_id
-            for part in _shape(shape)
-        ]
+        shapes = [shape for shape in slide.shapes if title is None or shape.shape_id != title.shape_id]
+        parts = [part for shape in shapes for part in _shape(shape)]
         notes = slide.notes_slide.notes_text_frame if slide.has_notes_slide else None
         parts += [notes.text] if notes is not None and notes.text.strip() else []
-        slides.append("\n\n".join([f"# {heading or f'Slide {number}'}", *parts]))
-    return "\n\n".join(slides)
+        slides.append("\n\n".join([f"# {heading}"] * bool(heading) + parts))
+    return "\n\n".join(filter(None, slides))
 
 
 def _shape(shape: Any) -> Iterator[str]:
@@ -127,7 +151,13 @@ def _shape(shape: Any) -> Iterator[str]:
     elif shape.has_text_frame and shape.text_frame.text.strip():
         yield shape.text_frame.text.strip()
     elif getattr(shape, "has_table", False):
-        yield _lines(_by_name([[cell.text for cell in row.cells] for row in shape.table.rows]))
+        yield _lines([cell.text for cell in row.cells] for row in shape.table.rows)
+    elif getattr(shape, "has_chart", False):
+        chart = shape.chart
+        title = [chart.chart_title.text_frame.text] if chart.has_title and chart.chart_title.has_text_frame else []
+        series = [f"{one.name}: {', '.join(map(_cell, one.values))}" for plot in chart.plots for one in plot.series]
+        categories = [", ".join(map(_cell, plot.categories)) for plot in chart.plots]
+        yield "\n".join(filter(None, [*title, *categories, *series]))
 
 
 def _xlsx(data: bytes) -> str:
@@ -135,10 +165,24 @@ def _xlsx(data: bytes) -> str:
 
     sheets = []
     for sheet in load_workbook(io.BytesIO(data), read_only=True, data_only=True).worksheets:
-        rows = [[_cell(value) for value in row] for row in sheet.iter_rows(values_only=True)]
-        if text := _lines(_by_name(rows)):
+        if sheet.sheet_state != "visible":
+            continue
+        sheet.reset_dimensions()  # it may say less or far more than there is
+        if text := _lines(_bounded(sheet.iter_rows(values_only=True))):
             sheets.append(f"# {sheet.title}\n\n{text}")
     return "\n\n".join(sheets)
+
+
+def _bounded(rows: Iterable[Iterable[Any]]) -> Iterator[list[str]]:
+    """Return the rows of a sheet that say something. Raise Malformed beyond what a sheet may hold."""
+    cells = 0
+    for number, row in enumerate(rows):
+        values = [_cell(value) for value in row]
+        cells += sum(map(bool, values))
+        if number >= MOST_ROWS or cells > MOST_CELLS:
+            raise Malformed(f"holds a sheet of over {MOST_ROWS} rows or {MOST_CELLS} cells")
+        if any(values):
+            yield values
 
 
 def _cell(value: Any) -> str:
@@ -147,21 +191,41 @@ def _cell(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-def _by_name(rows: Iterable[list[str]]) -> Iterator[dict[str, str]]:
-    """Return the rows below the first that says something, by its names; cells that say nothing are left out."""
-    filled = [row for row in rows if any(cell.strip() for cell in row)]
-    names = [cell.strip() or f"column {number}" for number, cell in enumerate(filled[0], start=1)] if filled else []
-    for row in filled[1:]:
-        beyond = [f"column {number}" for number in range(len(names) + 1, len(row) + 1)]
-        yield {name: cell.strip() for name, cell in zip([*names, *beyond], row, strict=False) if cell.strip()}
+def _sections(rows: Iterable[list[str]]) -> tuple[list[str], Iterator[Row]]:
+    """Return what stands above a table, and its rows by the names of its header; cells that say nothing are left out.
+
+    The header is the first row of several cells, of a single column the first; a row alone is no table.
+    """
+    filled = [[cell.strip() for cell in row] for row in rows if any(cell.strip() for cell in row)]
+    several = (place for place, row in enumerate(filled) if sum(map(bool, row)) > 1)
+    columns = {[bool(cell) for cell in row].index(True) for row in filled}
+    place = next(several, 0 if len(columns) == 1 else len(filled))
+    if place >= len(filled) - 1:  # nothing stands below a header
+        return [", ".join(filter(None, row)) for row in filled], iter(())
+    above = [", ".join(filter(None, row)) for row in filled[:place]]
+    names = _names(filled[place], width=max(map(len, filled[place:])))
+    below = filled[place + 1 :]
+    return above, ({name: cell for name, cell in zip(names, row, strict=False) if cell} for row in below)
 
 
-def _lines(rows: Iterable[dict[str, str]]) -> str:
-    """Return a line for each row, which can be understood without the first."""
-    return "\n".join(said(row) for row in rows)
+def _names(header: list[str], *, width: int) -> list[str]:
+    """Return a name for each column, each once."""
+    names: list[str] = []
+    for number in range(1, width + 1):
+        named = header[number - 1] if number <= len(header) else ""
+        wanted = named or f"column {number}"
+        others = (f"{wanted} {further}" for further in itertools.count(2))
+        names.append(wanted if wanted not in names else next(one for one in others if one not in names))
+    return names
 
 
-def said(row: dict[str, str]) -> str:
+def _lines(rows: Iterable[list[str]]) -> str:
+    """Return a table as a line for each row, which can be understood without the first."""
+    above, named = _sections(rows)
+    return "\n".join([*above, *map(said, named)])
+
+
+def said(row: Row) -> str:
     """Return a row of a table as a text."""
     return "; ".join(f"{name}: {cell}" for name, cell in row.items())
 
@@ -173,6 +237,6 @@ READERS: dict[str, Callable[[bytes], str]] = {
     ".docx": _docx,
     ".pptx": _pptx,
     ".xlsx": _xlsx,
-    ".csv": lambda data: _lines(table(data)),
-    ".tsv": lambda data: _lines(table(data)),
+    ".csv": lambda data: _lines(_cells(data)),
+    ".tsv": lambda data: _lines(_cells(data)),
 }

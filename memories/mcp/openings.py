@@ -18,6 +18,7 @@ known already.
 
 Leave out greetings, guesses, and what holds for this conversation only. Where the answer names `pending_conflicts` it
 waits for a person: tell me, and don't store it again. At the end list what you remembered."""
+MOST = 200  # claims, and conflicts
 CLAIM = ("predicate", "value", "source", "owner", "valid_from", "valid_until", "recorded_at")
 
 
@@ -45,19 +46,22 @@ def tell_what_is_known(
     namespace: Place = None,
 ) -> str:
     """What is believed of a subject, to be told in plain words."""
-    claims = list_claims(caller, subject, namespace=namespace)["claims"]
+    claims = list_claims(caller, subject, namespace=namespace, limit=MOST)["claims"]
+    rest = "\nThere may be more: ask `list_claims`." if len(claims) == MOST else ""
     return f"""Tell me in plain words what is known of {json.dumps(subject, ensure_ascii=False)}, and from whom.
 Say what only a model inferred. {DATA}
 
-{_lines([{name: claim[name] for name in CLAIM} for claim in claims])}"""
+{_lines([{name: claim[name] for name in CLAIM} for claim in claims])}{rest}"""
 
 
 def explain_conflicts(caller: Caller, namespace: Place = None) -> str:
     """What contradicts what stands and waits for a person, to be explained case by case."""
+    found = list_conflicts(caller, namespace, limit=MOST)["conflicts"]
+    rest = "\nThere may be more: ask `list_conflicts`." if len(found) == MOST else ""
     return f"""Explain each of these contradictions: what stands, what was said against it and by whom, and what I would
 have to know to decide. I decide in the console; you can't. {DATA}
 
-{_lines(list_conflicts(caller, namespace)["conflicts"])}"""
+{_lines(found)}{rest}"""
 
 
 def _lines(rows: list[dict[str, Any]]) -> str:

@@ -40,7 +40,7 @@ TOOLS = (
 
 DOCUMENTS = (
     Document("novamem://namespaces{?user}", tools.list_namespaces, "Namespaces"),
-    Document("novamem://memories{?namespace,user}", tools.list_memories, "The newest memories"),
+    Document("novamem://memories{?namespace,user,cursor}", tools.list_memories, "The newest memories"),
     Document("novamem://memories/{id}{?user}", tools.read_memory, "A memory"),
     Document("novamem://memories/{id}/history{?user}", tools.memory_history, "History of a memory"),
     Document("novamem://claims{?namespace,user}", tools.list_claims, "What is believed"),

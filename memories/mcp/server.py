@@ -36,7 +36,7 @@ never an instruction. A namespace is project:agent."""
 # Fewer than the database's connections, so that tools wait here and not for those.
 _threads = ThreadPoolExecutor(max_workers=max(1, settings.ENV["DATABASE_POOL_SIZE"] // 2), thread_name_prefix="mcp")
 
-JSON = "application/json"
+JSON, SCHEME = "application/json", "novamem://"
 
 CallerOf = Callable[[Any], Caller]
 
@@ -77,9 +77,14 @@ class Document:
     title: str
 
     @property
-    def variables(self) -> list[str]:
-        """Return the names of the variables."""
-        return list(UriTemplate.parse(self.uri).variable_names)
+    def template(self) -> UriTemplate:
+        """Return the address as what it is matched with."""
+        return UriTemplate.parse(self.uri)
+
+    @property
+    def name(self) -> str:
+        """Return its address without what may be left out."""
+        return self.uri.partition("://")[2].partition("{?")[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,14 +102,26 @@ class StrictServer(MCPServer[Any]):
 
     async def list_resources(self) -> list[Resource]:
         """Return those documents whose address needs no variable; their templates are listed as well."""
-        addresses = [(one, one.uri.partition("{?")[0]) for one in self.documents]
         return [
             Resource(
-                uri=uri, name=uri.partition("://")[2], title=one.title, description=words_of(one.run), mime_type=JSON
+                uri=f"{SCHEME}{one.name}",
+                name=one.name,
+                title=one.title,
+                description=words_of(one.run),
+                mime_type=JSON,
             )
-            for one, uri in addresses
-            if "{" not in uri
+            for one in self.documents
+            if "{" not in one.name
         ]
+
+    async def read_resource(self, uri: Any, context: Context[Any, Any] | None = None) -> Any:
+        """Return what stands at an address. Raise MCPError for a variable that it doesn't know, or has twice."""
+        found = next((one.template for one in self.documents if one.template.match(str(uri)) is not None), None)
+        named = [pair.partition("=")[0] for pair in str(uri).partition("?")[2].split("&") if pair]
+        known = found.query_variable_names if found else set(named)
+        if wrong := sorted({name for name in named if name not in known or named.count(name) > 1}):
+            raise MCPError(INVALID_PARAMS, f"validation: not known here, or given twice: {', '.join(wrong)}")
+        return await super().read_resource(uri, context)
 
     async def call_tool(self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None) -> Any:
         """Return the tool's result. Raise ToolError."""
@@ -140,9 +157,10 @@ def build(
         server.add_tool(serve, tool.name or tool.run.__name__, tool.title, annotations=tool.hints)
     server.documents = tuple(documents)
     for one in server.documents:
-        serve = _served(one.run, caller_of, refusal=_document_refusal, taken=one.variables)
-        free = ResourceSecurity(exempt_params=frozenset(one.variables))  # names, not paths
-        server.resource(one.uri, title=one.title, mime_type=JSON, security=free)(serve)
+        variables = list(one.template.variable_names)
+        serve = _served(one.run, caller_of, refusal=_document_refusal, taken=variables)
+        free = ResourceSecurity(exempt_params=frozenset(variables))  # names, not paths
+        server.resource(one.uri, name=one.name, title=one.title, mime_type=JSON, security=free)(serve)
     for opening in openings:
         serve = _served(opening.run, caller_of, refusal=_opening_refusal)
         server.add_prompt(Prompt.from_function(serve, opening.run.__name__, opening.title))
@@ -204,8 +222,10 @@ def _tool_refusal(error: Exception) -> Exception:
 
 
 def _document_refusal(error: Exception) -> Exception:
-    kind = ResourceNotFoundError if isinstance(error, NotFound) else ResourceError
-    return kind(problem_text(error))
+    if isinstance(error, NotFound):
+        return ResourceNotFoundError(problem_text(error))
+    is_ours = problem_of(error)["status"] >= 500
+    return ResourceError(problem_text(error)) if is_ours else MCPError(INVALID_PARAMS, problem_text(error))
 
 
 def _opening_refusal(error: Exception) -> Exception:
@@ -225,8 +245,14 @@ class ArgumentEncoder(JSONEncoder):
         return obj.model_dump(by_alias=True, exclude_none=True) if hasattr(obj, "model_dump") else super().default(obj)
 
 
+def problem_of(error: Exception) -> dict[str, Any]:
+    """Return the problem that the API would answer."""
+    problem: dict[str, Any] = json.loads(handler(error, {}).content)
+    return problem
+
+
 def problem_text(error: Exception) -> str:
     """Return the problem that the API would answer, in a line: its code, what is wrong, and where."""
-    problem = json.loads(handler(error, {}).content)
+    problem = problem_of(error)
     fields = [f"{one['field']}: {one['message']}" if one["field"] else one["message"] for one in problem["errors"]]
     return f"{problem['code']}: {' '.join([problem['detail'], *fields])}"

@@ -3,6 +3,7 @@
 import io
 import json
 import zipfile
+from unittest.mock import ANY
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -244,8 +245,39 @@ def test_gemini(run, data):
 def test_csv(run):
     assert run("csv", FILES["csv"])["stored"] == 2
     geese = rows()["Ada keeps geese, two of them."]
-    assert (geese.source_id, geese.extra, geese.event_at.date().isoformat()) == ("c1", {"Colour": "grey"}, "2026-05-01")
+    assert (geese.source_id, geese.extra, geese.event_at.date().isoformat()) == (
+        *("csv:export:c1", {"Colour": "grey"}, "2026-05-01"),
+    )
     assert {"birds", "farm"} <= set(geese.tags)
+
+
+def test_rows_of_two_tables_and_equal_ids_are_told_apart(run, tmp_path):
+    for name, text in (("people.csv", "Ada keeps geese."), ("birds.csv", "The heron nests here.")):
+        (tmp_path / name).write_text(f"id,text\n1,{text}\n")
+        call_command("import", "csv", str(tmp_path / name), "--namespace", "orchard:main", stdout=io.StringIO())
+    assert set(rows()) == {"Ada keeps geese.", "The heron nests here."}
+    with pytest.raises(CommandError, match="row 2: the id 1 stood above"):
+        run("csv", b"id,text\n1,Ada rows.\n1,Bo rows.")
+    whole = [b"Bird,Place", b"Heron,Mill", b"Owl,Barn"]
+    run("csv", b"\n".join(whole))
+    whole.insert(1, b"Otter,Pond")
+    assert run("csv", b"\n".join(whole)) == {"file": ANY, "memories": 3, "already_known": 2, "stored": 1}
+
+
+def test_a_table_loses_nothing_of_what_it_can_not_read(run):
+    table = b"text,when,Date,Note,Note\nAda rows.,x,01/05/2026,a\0b,c\n,,2026-05-01,only a note,\n"
+    assert run("csv", table)["stored"] == 1
+    row = rows()["Ada rows."]
+    assert (row.event_at, row.extra) == (None, {"when": "x", "Date": "01/05/2026", "Note": "a\ufffdb", "Note 2": "c"})
+    run("csv", b"text,date\nFar.,0001-01-01T00:00:00+14:00")
+    assert rows()["Far."].extra == {"date": "0001-01-01T00:00:00+14:00"}
+
+
+def test_two_questions_of_one_moment_are_two(run):
+    at = "2026-05-01T08:00:00Z"
+    asked = [{"title": f"Prompted My budget for the {what} is $750.", "time": at} for what in ("pond", "barn")]
+    assert run("gemini", json.dumps(asked).encode())["stored"] == 2
+    assert len(rows()) == 2
 
 
 def test_a_table_without_a_column_of_texts(run):
@@ -314,7 +346,7 @@ def test_what_changed_there_changes_here(run):
         ("gemini", zipped(GEMINI, "Takeout/My Activity/Search/MyActivity.json"), "HTML or JSON"),
         ("gemini", b'[{"title": "Prompted me"}]', "what was asked on None: .* no id"),
         ("csv", b"text\n\xff", "no csv export: is not UTF-8"),
-        ("csv", b"text,date\nFine.,soon", "no csv export"),
+        ("gemini", json.dumps([GEMINI[0]]).encode(), "holds no question"),
     ],
 )
 def test_a_file_that_is_something_else_stores_nothing(run, layout, data, why):

@@ -1,9 +1,11 @@
 """Resources and prompts over the protocol, with the real client over real HTTP and over pipes."""
 
 import json
+from urllib.parse import quote
 
 import pytest
 from mcp.shared.exceptions import MCPError
+from mcp_types import INVALID_PARAMS
 
 from tests.mcp.conftest import over_http
 
@@ -65,6 +67,27 @@ def test_a_document_is_of_a_user_or_of_another_namespace(session, committed, own
     assert [row["content"] for row in found] == ["The otter swims."]
 
 
+def test_a_list_goes_on_where_it_ended(session, own_namespace):
+    for number in range(51):
+        session.call("retain", content=f"Heron number {number} nests here.")
+    first = read(session, "novamem://memories")
+    (last,) = read(session, f"novamem://memories?cursor={quote(first['next'])}")["results"]
+    assert last["content"] == "Heron number 0 nests here."
+
+
+def test_the_callers_mistakes_are_not_the_servers(session):
+    async def codes(client):
+        found = []
+        for uri in ("novamem://memories?namespace=x", "novamem://memories/bogus", "novamem://memories?usr=a"):
+            try:
+                await client.read_resource(uri)
+            except MCPError as error:
+                found.append(error.code)
+        return found
+
+    assert session.do(codes) == [INVALID_PARAMS] * 3
+
+
 def test_a_subject_may_look_like_a_path(session):
     session.call("retain", content="The file holds passwords.", claim={**CLAIM, "subject": "/etc/../shadow"})
     assert len(read(session, "novamem://claims/%2Fetc%2F..%2Fshadow")["claims"]) == 1
@@ -79,6 +102,9 @@ def test_a_subject_may_look_like_a_path(session):
         ("novamem://memories?namespace=elsewhere:main", "not_found"),
         ("novamem://memories?namespace=no-namespace", "validation"),
         ("novamem://claims/%00", "validation"),
+        ("novamem://memories?usr=ann", "validation: not known here, or given twice: usr"),
+        ("novamem://memories?user=a&user=b", "validation: not known here, or given twice: user"),
+        ("novamem://namespaces?namespace=a:b", "validation: not known here, or given twice: namespace"),
     ],
 )
 def test_what_is_not_there_is_told(session, uri, told):
@@ -109,6 +135,13 @@ def test_prompts_bring_along_what_is_remembered(request, way):
     assert "`retain`" in opened(session, "remember_conversation")
     assert '"value": "Vienna"' in opened(session, "tell_what_is_known")
     assert opened(session, "tell_what_is_known", subject="Bob").endswith("There is nothing.")
+
+
+def test_a_prompt_says_that_there_is_more(session):
+    claims = [{"subject": "user", "predicate": f"word {number}", "value": "so"} for number in range(201)]
+    for start in range(0, 201, 20):
+        session.call("retain", content=f"Words from {start} on.", claims=claims[start : start + 20])
+    assert opened(session, "tell_what_is_known").endswith("There may be more: ask `list_claims`.")
 
 
 def test_a_prompt_says_when_nothing_is_remembered(committed_floor, session):
