@@ -308,6 +308,7 @@ SPECTACULAR_SETTINGS = {
         "drf_spectacular.hooks.postprocess_schema_enums",
         "memories.api.openapi.add_problems",
         "memories.api.openapi.add_headers",
+        "memories.api.openapi.add_words",
     ],
 }
 

@@ -1,10 +1,12 @@
 """What the OpenAPI document says beyond the views: the problems that every endpoint may answer, and closed inputs."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from drf_spectacular.extensions import OpenApiSerializerExtension
 from drf_spectacular.openapi import AutoSchema
 
+from memories.api.vocabulary import BY_FORMAT, EXAMPLES, WORDS
 from memories.rest.problem_details import MEDIA_TYPE
 
 PROBLEM = {
@@ -54,20 +56,96 @@ ANSWERED = {
 AGAIN = {"Retry-After": "In how many seconds to come again."}
 NUMBERS = {"RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "Retry-After"}
 MATCHING = {"412": "It has changed since If-Match was read"}
+# What a problem of each status may say: its code, its title, its detail.
+CODES = {
+    "400": ("validation", "Bad Request", "The request has invalid fields."),
+    "401": ("unauthenticated", "Unauthorized", "This key is not valid."),
+    "403": ("not_permitted", "Not permitted", "This needs the verb write."),
+    "404": ("not_found", "Not found", "There is no such thing for this key."),
+    "406": ("not_acceptable", "Not Acceptable", "Answers are JSON."),
+    "409": ("in_flight", "In flight", "The first request with this Idempotency-Key is still being worked on."),
+    "412": ("precondition_failed", "Precondition Failed", "Somebody changed it since it was read."),
+    "413": ("too_large", "Too large", "The body is over 8 MB."),
+    "415": ("unsupported_media_type", "Unsupported Media Type", "Send application/json."),
+    "422": ("idempotency_mismatch", "Idempotency mismatch", "This Idempotency-Key was used with another body."),
+    "429": ("rate_limited", "Too Many Requests", "Over the key's rate."),
+    "503": ("database_unavailable", "Service Unavailable", "The database is away; nothing was written."),
+}
 
 
 def add_problems(result: dict[str, Any], **_: Any) -> dict[str, Any]:
     """Add the problem answers to every operation (a drf-spectacular postprocessing hook)."""
     result["components"]["schemas"]["Problem"] = PROBLEM
-    content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    said = EVERYWHERE | WRITING | MATCHING
+    result["components"]["responses"] = {status: _problem(status, text) for status, text in said.items()}
     for methods in result["paths"].values():
         for method, operation in methods.items():
-            answer = EVERYWHERE if method == "get" else EVERYWHERE | WRITING
+            answers = EVERYWHERE if method == "get" else EVERYWHERE | WRITING
             if any(each["name"] == "If-Match" for each in operation.get("parameters", ())):
-                answer = answer | MATCHING
-            for status, description in answer.items():
-                operation["responses"][status] = {"description": description, "content": content}
+                answers = answers | MATCHING
+            for status in answers:
+                operation["responses"][status] = {"$ref": f"#/components/responses/{status}"}
     return result
+
+
+def _problem(status: str, description: str) -> dict[str, Any]:
+    schema, code = {"$ref": "#/components/schemas/Problem"}, CODES[status][0]
+    return {
+        "description": description,
+        "content": {MEDIA_TYPE: {"schema": schema, "examples": {code: {"value": _example(status)}}}},
+    }
+
+
+def _example(status: str) -> dict[str, Any]:
+    code, title, detail = CODES[status]
+    wrong = {"field": "content", "message": "This field may not be blank.", "code": "blank"}
+    return {
+        "type": f"urn:novamem:problem:{code}",
+        "title": title,
+        "status": int(status),
+        "detail": detail,
+        "code": code,
+        "errors": [wrong] if status == "400" else [],
+        "request_id": BY_FORMAT["uuid"],
+    }
+
+
+def add_words(result: dict[str, Any], **_: Any) -> dict[str, Any]:
+    """Say what each property and parameter means, and how it looks (a drf-spectacular postprocessing hook)."""
+    for name, schema in result["components"]["schemas"].items():
+        properties = schema.get("properties", {})
+        for field, shape in properties.items():
+            properties[field] = _described(shape, WORDS.get(f"{name}.{field}", WORDS.get(field)), field)
+    for methods in result["paths"].values():
+        for operation in methods.values():
+            for parameter in operation.get("parameters", ()):
+                field = parameter["name"]
+                text = WORDS.get(f"{operation['operationId']}.{field}", WORDS.get(field))
+                if text and "description" not in parameter:
+                    parameter["description"] = text
+                if (shown := _shown(parameter["schema"], field)) is not None:
+                    parameter["example"] = shown
+    return result
+
+
+def _described(shape: dict[str, Any], text: str | None, field: str) -> dict[str, Any]:
+    """Return a property's schema with what it means and how it looks; beside a reference nothing may stand."""
+    wrapped = {"allOf": [shape]} if "$ref" in shape else shape
+    described = {**wrapped, "description": text} if text and "description" not in shape else shape
+    shown = _shown(shape, field)
+    return described if shown is None or "example" in described else {**described, "example": shown}
+
+
+def _shown(shape: dict[str, Any], field: str) -> Any:
+    """Return how a value looks; None for choices, lists and objects, which show themselves."""
+    kind = shape.get("type")
+    if "enum" in shape or kind not in ("string", "integer", "number", "boolean"):
+        return None
+    if kind == "string":
+        return BY_FORMAT.get(shape.get("format", ""), EXAMPLES.get(field))
+    if kind == "boolean":
+        return shape.get("default", True)
+    return shape.get("default", shape.get("minimum", 1) if kind == "integer" else 0.5)
 
 
 def add_headers(result: dict[str, Any], **_: Any) -> dict[str, Any]:
@@ -76,13 +154,18 @@ def add_headers(result: dict[str, Any], **_: Any) -> dict[str, Any]:
         name: {"description": text, "schema": {"type": "integer" if name in NUMBERS else "string"}}
         for name, text in (ANSWERED | AGAIN).items()
     }
+    for status in ("429", "503"):
+        result["components"]["responses"][status]["headers"] = _referred(AGAIN)
     for methods in result["paths"].values():
         for operation in methods.values():
             for status, response in operation["responses"].items():
-                names = ANSWERED if status.startswith("2") else AGAIN if status in ("429", "503") else ()
-                found = {name: {"$ref": f"#/components/headers/{name}"} for name in names}
-                response |= {"headers": {**response.get("headers", {}), **found}} if found else {}
+                if status.startswith("2"):
+                    response["headers"] = {**response.get("headers", {}), **_referred(ANSWERED)}
     return result
+
+
+def _referred(names: Iterable[str]) -> dict[str, Any]:
+    return {name: {"$ref": f"#/components/headers/{name}"} for name in names}
 
 
 class Closed(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]

@@ -1,6 +1,7 @@
 """The OpenAPI document: complete, as it was agreed, and true of what the server answers."""
 
 from copy import deepcopy
+from pathlib import Path
 
 import pytest
 import schemathesis
@@ -16,6 +17,7 @@ from jsonschema import Draft202012Validator
 from schemathesis import GenerationMode
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
+from memories.api import vocabulary
 from tests.openapi_document import DOCUMENT
 
 EXAMPLES = 12
@@ -71,6 +73,33 @@ def test_every_operation_has_a_description(document):
     assert bare == []
 
 
+def test_every_property_and_parameter_says_what_it_is(document):
+    named = [
+        (f"{name}.{field}", shape)
+        for name, schema in document["components"]["schemas"].items()
+        for field, shape in schema.get("properties", {}).items()
+    ]
+    named += [
+        (f"{operation['operationId']}.{one['name']}", one)
+        for methods in document["paths"].values()
+        for operation in methods.values()
+        for one in operation.get("parameters", ())
+    ]
+    assert [name for name, shape in named if not shape.get("description")] == []
+    known = {name for name, _ in named} | {name.partition(".")[2] for name, _ in named}
+    assert {*vocabulary.WORDS, *vocabulary.EXAMPLES} - known == set(), "nothing is called so"
+
+
+def test_every_problem_has_an_example_of_a_code_that_is_told_of(document):
+    told = Path("docs/api.md").read_text()
+    for status, answer in document["components"]["responses"].items():
+        ((code, example),) = answer["content"]["application/problem+json"]["examples"].items()
+        assert example["value"]["status"] == int(status)
+        assert example["value"]["code"] == code
+        assert f"| `{code}` |" in told
+        Draft202012Validator(document["components"]["schemas"]["Problem"]).validate(example["value"])
+
+
 LOADED = schemathesis.openapi.from_dict(deepcopy(DOCUMENT))
 LOADED.app = get_wsgi_application()
 LOADED.config.checks.negative_data_rejection.expected_statuses.append("413")  # too large is refused before it is read
@@ -114,7 +143,8 @@ def test_answers_have_the_headers_that_the_document_names(alice, agent_of, proje
     assert set(operation["200"]["headers"]) <= set(answer.headers)
     slow = agent_of(project, requests_per_minute=1)
     slow.client.get("/api/v1/namespaces")
-    assert set(operation["429"]["headers"]) <= set(slow.client.get("/api/v1/namespaces").headers)
+    refused = document["components"]["responses"][operation["429"]["$ref"].rpartition("/")[2]]
+    assert set(refused["headers"]) <= set(slow.client.get("/api/v1/namespaces").headers)
     for name, header in document["components"]["headers"].items():
         if header["schema"]["type"] == "integer" and name in answer.headers:
             assert answer.headers[name].isdigit()
