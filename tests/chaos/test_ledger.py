@@ -167,5 +167,6 @@ def test_what_was_never_answered_is_half_done():
 
 def test_a_500_is_broken():
     ledger = Ledger()
-    ledger.server_errors = 2
-    assert [finding.verdict for finding in ledger.check(sight())] == ["broken"]
+    ledger.server_errors = ["POST /api/v1/fragments {}"] * 2
+    (finding,) = ledger.check(sight())
+    assert (finding.verdict, "2 answers were 500: POST /api/v1/fragments" in finding.detail) == ("broken", True)

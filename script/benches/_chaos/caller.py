@@ -72,7 +72,8 @@ class Caller:
             tries += 1
             if answer is None or answer.status_code in AGAIN or _code(answer) in ASK_AGAIN:
                 self._ledger.retries += 1
-                self._ledger.server_errors += answer is not None and answer.status_code == 500
+                if answer is not None and answer.status_code == 500:
+                    self._ledger.server_errors.append(f"{method} {path} {answer.text[:300]}")
                 time.sleep(self._pause * (1 + random.random()))
                 continue
             if answer.is_success and method == "POST" and tries == 1 and random.random() < self._doubt:

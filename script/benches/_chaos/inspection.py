@@ -45,6 +45,8 @@ def inspect(product: Product, ledger: Ledger, *, quiet: float = QUIET, audited: 
     with caller, psycopg.connect(product.logins[OWNER], autocommit=True) as database:
         settle(database, quiet)
         findings = ledger.check(_look(product, caller, ledger, database))
+    if ledger.server_errors:
+        findings.append(Finding(BROKEN, "Answered", "any", f"why: {product.unhandled_errors()}"))
     return findings + (_proof(product) if audited else [])
 
 

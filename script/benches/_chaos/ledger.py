@@ -318,7 +318,7 @@ class Ledger:
         self.acknowledged = Counter[str]()
         self.refused = Counter[str]()
         self.retries = 0
-        self.server_errors = 0
+        self.server_errors: list[str] = []  # what was asked, and what was answered
         self.unanswered: list[str] = []
         self._lock = threading.Lock()
 
@@ -341,5 +341,6 @@ class Ledger:
         ]
         found += [Finding(HALF_DONE, "Answered", what, "never answered") for what in self.unanswered]
         if self.server_errors:
-            found.append(Finding(BROKEN, "Answered", "any", f"{self.server_errors} answers were 500"))
+            told = "; ".join(self.server_errors[:3])
+            found.append(Finding(BROKEN, "Answered", "any", f"{len(self.server_errors)} answers were 500: {told}"))
         return found

@@ -38,7 +38,7 @@ class Outcome:
     def take_counts(self, ledger: Ledger) -> None:
         """Take over what the clients counted."""
         self.acknowledged = ledger.acknowledged.total()
-        self.retries, self.server_errors = ledger.retries, ledger.server_errors
+        self.retries, self.server_errors = ledger.retries, len(ledger.server_errors)
 
     def note(self, faults: Iterable[str]) -> None:
         """Say what clients were told most often."""

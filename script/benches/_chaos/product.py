@@ -96,6 +96,12 @@ class Product:
                 self._spare = [tuple(line.split()) for line in out.splitlines()]
             return self._spare.pop()
 
+    def unhandled_errors(self) -> str:
+        """Return the end of what its web processes logged of errors that they did not expect."""
+        log = self.log_of("web")
+        lines = log.read_text(errors="replace").splitlines() if log.exists() else []
+        return "\n".join(line[-3000:] for line in lines if "unhandled_error" in line or "Traceback" in line)[-6000:]
+
     def log_of(self, name: str) -> Path:
         """Return where a further unit may log."""
         return self.data_dir / "logs" / f"{name}.log"
