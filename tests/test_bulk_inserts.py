@@ -75,6 +75,14 @@ def test_a_text_that_is_too_long_is_refused_and_never_cut(
             insert(rows)
 
 
+def test_what_goes_wrong_in_a_copy_is_an_error_of_the_database(principal: Principal) -> None:
+    """The driver's own errors are known to nobody: a lost connection would be answered 500."""
+    with access.enter(principal, why="test"):
+        rows = [otter(principal, number, content=f"Otter {number}\0.") for number in range(COPY_FROM)]
+        with pytest.raises(DataError, match="NUL"), transaction.atomic():
+            insert(rows)
+
+
 def test_numbers_that_are_equal_keep_their_signs(principal: Principal) -> None:
     with access.enter(principal, why="test"):
         rows = [otter(principal, number, emotional_valence=-0.0 if number % 2 else 0.0) for number in range(COPY_FROM)]

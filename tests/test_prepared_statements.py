@@ -9,7 +9,7 @@ from conflicts.public import ClaimDraft
 from memories import retrieval
 from memories.access import enter
 from memories.models import sql
-from memories.models.sql import execute, fetch, fetch_prepared, keeps_statements, numbered
+from memories.models.sql import copying, execute, fetch, fetch_prepared, keeps_statements, numbered
 from memories.retrieval import pipeline
 from memories.retrieval.candidate_search import nearest_query
 from memories.retrieval.candidates import FEW_SCOPES
@@ -160,3 +160,19 @@ def test_values_are_numbered_as_the_driver_would():
 def test_values_by_name_reach_a_prepared_statement(db):
     statement = "SELECT %(a)s::int + %(b)s::int, %(a)s::int"
     assert fetch_prepared(statement, {"b": 2, "a": 1}) == [(3, 1)]
+
+
+@pytest.mark.parametrize("ask_first", [keeps_statements, lambda: fetch_copied("COPY pg_class TO STDOUT")])
+def test_a_session_that_is_lost_is_one_of_the_database(committed, ask_first):
+    """The driver's own errors are known to nobody: they would be answered 500."""
+    connection.close()
+    connection.ensure_connection()
+    connection.connection.close()
+    with pytest.raises(OperationalError, match="closed"):
+        ask_first()
+    connection.close()
+
+
+def fetch_copied(statement):
+    with copying(statement) as copy:
+        return list(copy)

@@ -16,7 +16,7 @@ from pgvector import HalfVector
 from pgvector.django import HalfVectorField
 from psycopg import sql
 
-from memories.models.sql import array_of, execute, execute_prepared
+from memories.models.sql import array_of, copying, execute, execute_prepared
 
 COPY_FROM = 50  # below, creating the temporary table costs more than it saves
 AS_IT_IS = (
@@ -86,7 +86,7 @@ def _copy(model: type[models.Model], rows: Sequence[models.Model]) -> None:
         # Numbers of vectors as texts take longer than all the rest of their rows.
         binary = any(isinstance(f, HalfVectorField) for f, _ in copied)
         form = sql.SQL("(FORMAT binary)" if binary else "")
-        with cursor.copy(sql.SQL("COPY {} ({}) FROM STDIN {}").format(staging, columns, form)) as copy:
+        with copying(sql.SQL("COPY {} ({}) FROM STDIN {}").format(staging, columns, form)) as copy:
             if binary:
                 copy.set_types([_type(f) for f, _ in copied])
             for row in zip(*(values for _, values in copied), strict=True):

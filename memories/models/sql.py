@@ -100,9 +100,17 @@ def prepared_cursor(*, binary: bool = False) -> Iterator[Any]:
         session.prepare_threshold = None
 
 
+@contextmanager
+def copying(statement: Any) -> Iterator[Any]:
+    """Return a COPY, whose errors are Django's as those of other statements are: psycopg's own are nobody's here."""
+    with connection.cursor() as cursor, connection.wrap_database_errors, cursor.copy(statement) as copy:
+        yield copy
+
+
 def keeps_statements() -> bool:
-    """Return whether the open connection prepares anything."""
-    return _is_own(connection.connection)
+    """Return whether the open connection prepares anything. Raise OperationalError where it is lost."""
+    with connection.wrap_database_errors:
+        return _is_own(connection.connection)
 
 
 def _is_own(session: Any) -> bool:

@@ -17,7 +17,7 @@ from memories.backups.restoration.staging_tables import UNDER
 from memories.models import Namespace
 from memories.models.namespace import parts_of
 from memories.models.search import LIVE
-from memories.models.sql import array_of, batches, execute, fetch
+from memories.models.sql import array_of, batches, copying, execute, fetch
 from memories.models.table_spec import columns_of, specs, table_of
 
 log = structlog.get_logger(__name__)
@@ -101,7 +101,7 @@ def digest_claims(project_id: uuid.UUID, *, there: uuid.UUID, here: uuid.UUID) -
         {TAKEN.format(id="s.fragment_id", verdicts=NEWER)} WHERE s.namespace_id = %(there)s"""
     for rows in batches(query, {"there": there}, size=BATCH):
         found = digests_of(project_id, here, [row[1:] for row in rows])
-        with connection.cursor() as cursor, cursor.copy("COPY staged_digest FROM STDIN") as copy:
+        with copying("COPY staged_digest FROM STDIN") as copy:
             for row, digests in zip(rows, found, strict=True):
                 copy.write_row((row[0], *digests))
     execute("ANALYZE staged_digest", [])

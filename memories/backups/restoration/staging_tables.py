@@ -21,7 +21,7 @@ from memories.errors import NovaError
 from memories.models import vector_text
 from memories.models.enums import ArchivePolicy
 from memories.models.namespace import BadUser, parts_of, scope_name
-from memories.models.sql import execute, fetch
+from memories.models.sql import copying, execute, fetch
 from memories.models.table_spec import columns_of, parts_of_copies, parts_of_records, records, specs, table_of
 from memories.models.tenant import Xid8Field
 
@@ -210,7 +210,7 @@ class StagedBundle:
             if name is not None and name not in self.namespaces:
                 raise BrokenBundle(line.number, "the record of its namespace is missing")
         rows = [line for line in lines if line.kind not in SPACES]
-        with connection.cursor() as cursor, cursor.copy("COPY staged_line (ordinal, kind, body) FROM STDIN") as copy:
+        with copying("COPY staged_line (ordinal, kind, body) FROM STDIN") as copy:
             # As bytes: a text with one emoji takes four times as much. Some together: each waits for the connection.
             for place in range(0, len(rows), TOGETHER):
                 copy.write(
@@ -343,7 +343,7 @@ class StagedBundle:
         )
 
     def _take_vectors(self, text: list[tuple[str, dict[str, Any]]]) -> None:
-        with connection.cursor() as cursor, cursor.copy("COPY staged_vector FROM STDIN") as copy:
+        with copying("COPY staged_vector FROM STDIN") as copy:
             for fragment_id, each in text:
                 copy.write_row((fragment_id, each["model"], each["dim"], vector_text(unpacked(each["vector"]))))
 

@@ -9,6 +9,7 @@ from django.db import connection
 from psycopg import sql
 
 from memories import access
+from memories.models.sql import copying
 from memories.upkeep.consolidation.plan_state import Outlook
 
 HEADER = 19  # bytes before the first row: signature, flags, extension
@@ -43,7 +44,7 @@ def read(outlook: Outlook) -> Vectors:
     query = sql.SQL(ACTIVE).format(*map(sql.Literal, where))
     data = bytearray()
     with access.enter(outlook.principal, why="plan"), connection.cursor() as cursor:
-        with cursor.copy(query) as copy:
+        with copying(query) as copy:
             for part in copy:
                 data += part
         cursor.execute(
