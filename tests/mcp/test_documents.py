@@ -39,7 +39,7 @@ def refusal(session, ask):
     return session.do(asked)
 
 
-@pytest.mark.parametrize("way", ["session", "piped"])
+@pytest.mark.parametrize("way", ["session", pytest.param("piped", marks=pytest.mark.long)])
 def test_documents_are_listed_and_read(request, way, own_namespace):
     session = request.getfixturevalue(way)
     kept = session.call("retain", content=HERON, claim=CLAIM)
@@ -120,7 +120,7 @@ def test_a_key_reads_what_it_covers(web, committed, agent_of, session):
         assert refusal(stranger, lambda client: client.read_resource(uri)).startswith(told)
 
 
-@pytest.mark.parametrize("way", ["session", "piped"])
+@pytest.mark.parametrize("way", ["session", pytest.param("piped", marks=pytest.mark.long)])
 def test_prompts_bring_along_what_is_remembered(request, way):
     session = request.getfixturevalue(way)
     session.call("retain", content=HERON, claim=CLAIM)
