@@ -6,6 +6,7 @@ and one line on stderr says why and what to do; 2 for arguments that are not und
 """
 
 import argparse
+import atexit
 import os
 import shutil
 import signal
@@ -89,6 +90,8 @@ def _take_signals() -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _end)
     signal.signal(signal.SIGALRM, lambda _, __: os._exit(0))
+    # Nothing was lost once the interpreter ends, which takes its handlers away: a late alarm would look like a death.
+    atexit.register(signal.setitimer, signal.ITIMER_REAL, 0)
 
 
 def _end(_: int, __: FrameType | None) -> None:

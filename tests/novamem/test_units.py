@@ -427,3 +427,21 @@ def test_units_share_redis(manage: Manage, current: Logins, tmp_path: Path) -> N
     finally:
         redis.terminate()
         redis.wait()
+
+
+ENDS_SLOWLY = """
+import os, signal, time
+from novamem import units
+units.LOST = 0.2
+units._take_signals()
+class Slow:
+    def __del__(self, sleep=time.sleep):
+        sleep(1)
+slow = Slow()  # is let go when the interpreter has taken its handlers away
+os.kill(os.getpid(), signal.SIGTERM)
+"""
+
+
+def test_an_end_that_takes_long_is_no_death_by_alarm() -> None:
+    ended = subprocess.run([sys.executable, "-c", ENDS_SLOWLY], cwd=env.ROOT, check=False, timeout=60)
+    assert ended.returncode == 0
