@@ -16,7 +16,7 @@ from django.utils import timezone
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 from memories.mcp.callers import Caller, admit
-from memories.mcp.registry import DOCUMENTS, OPENINGS, TOOLS
+from memories.mcp.registry import PROMPTS, RESOURCES, TOOLS
 from memories.mcp.server import StrictServer, build
 from memories.rest.authentication import USER, decoded_user
 from memories.rest.problem_details import handler, problem
@@ -64,7 +64,7 @@ class Door:
 @cache
 def _server() -> StrictServer:
     """Return what knows the tools: made once, for it holds nothing of a caller."""
-    return build(TOOLS, DOCUMENTS, OPENINGS, caller_of=_caller_of)
+    return build(TOOLS, RESOURCES, PROMPTS, caller_of=_caller_of)
 
 
 def _caller_of(request: Any) -> Caller:

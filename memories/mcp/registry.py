@@ -1,7 +1,7 @@
 """Every tool, with what it needs and does; what can be read by an address; and what may open a conversation."""
 
-from memories.mcp import graph, openings, tools
-from memories.mcp.server import Document, Opening, Tool
+from memories.mcp import graph, prompts, tools
+from memories.mcp.server import ServedPrompt, ServedResource, Tool
 from memories.models.enums import Verb
 
 TOOLS = (
@@ -38,22 +38,22 @@ TOOLS = (
     Tool(graph.open_nodes, "Open nodes"),
 )
 
-DOCUMENTS = (
-    Document("novamem://namespaces{?user}", tools.list_namespaces, "Namespaces"),
-    Document("novamem://memories{?namespace,user,cursor}", tools.list_memories, "The newest memories"),
-    Document("novamem://memories/{id}{?user}", tools.read_memory, "A memory"),
-    Document("novamem://memories/{id}/history{?user}", tools.memory_history, "History of a memory"),
-    Document("novamem://claims{?namespace,user}", tools.list_claims, "What is believed"),
-    Document("novamem://claims/{subject}{?namespace,user}", tools.list_claims, "What is believed of a subject"),
-    Document(
+RESOURCES = (
+    ServedResource("novamem://namespaces{?user}", tools.list_namespaces, "Namespaces"),
+    ServedResource("novamem://memories{?namespace,user,cursor}", tools.list_memories, "The newest memories"),
+    ServedResource("novamem://memories/{id}{?user}", tools.read_memory, "A memory"),
+    ServedResource("novamem://memories/{id}/history{?user}", tools.memory_history, "History of a memory"),
+    ServedResource("novamem://claims{?namespace,user}", tools.list_claims, "What is believed"),
+    ServedResource("novamem://claims/{subject}{?namespace,user}", tools.list_claims, "What is believed of a subject"),
+    ServedResource(
         "novamem://claims/{subject}/{predicate}{?namespace,user}", tools.claim_timeline, "What was believed, and when"
     ),
-    Document("novamem://conflicts{?namespace,user}", tools.list_conflicts, "Conflicts waiting for a person"),
+    ServedResource("novamem://conflicts{?namespace,user}", tools.list_conflicts, "Conflicts waiting for a person"),
 )
 
-OPENINGS = (
-    Opening(openings.answer_from_memory, "Answer from memory"),
-    Opening(openings.remember_conversation, "Remember this conversation"),
-    Opening(openings.tell_what_is_known, "Tell what is known"),
-    Opening(openings.explain_conflicts, "Explain what waits for a person"),
+PROMPTS = (
+    ServedPrompt(prompts.answer_from_memory, "Answer from memory"),
+    ServedPrompt(prompts.remember_conversation, "Remember this conversation"),
+    ServedPrompt(prompts.tell_what_is_known, "Tell what is known"),
+    ServedPrompt(prompts.explain_conflicts, "Explain what waits for a person"),
 )

@@ -66,7 +66,7 @@ class Tool:
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class ServedResource:
     """What is read by its address: what a tool that reads answers, as JSON. The address's variables are its arguments.
 
     `uri` as RFC 6570 has it.
@@ -88,7 +88,7 @@ class Document:
 
 
 @dataclass(frozen=True, slots=True)
-class Opening:
+class ServedPrompt:
     """The first message of a conversation, written by a function of a caller and arguments."""
 
     run: Callable[..., str]
@@ -98,10 +98,10 @@ class Opening:
 class StrictServer(MCPServer[Any]):
     """Refuses arguments that a tool or a prompt does not know, and text that can't be stored."""
 
-    documents: tuple[Document, ...] = ()
+    resources: tuple[ServedResource, ...] = ()
 
     async def list_resources(self) -> list[Resource]:
-        """Return those documents whose address needs no variable; their templates are listed as well."""
+        """Return those resources whose address needs no variable; their templates are listed as well."""
         return [
             Resource(
                 uri=f"{SCHEME}{one.name}",
@@ -110,13 +110,13 @@ class StrictServer(MCPServer[Any]):
                 description=words_of(one.run),
                 mime_type=JSON,
             )
-            for one in self.documents
+            for one in self.resources
             if "{" not in one.name
         ]
 
     async def read_resource(self, uri: Any, context: Context[Any, Any] | None = None) -> Any:
         """Return what stands at an address. Raise MCPError for a variable that it doesn't know, or has twice."""
-        found = next((one.template for one in self.documents if one.template.match(str(uri)) is not None), None)
+        found = next((one.template for one in self.resources if one.template.match(str(uri)) is not None), None)
         named = [pair.partition("=")[0] for pair in str(uri).partition("?")[2].split("&") if pair]
         known = found.query_variable_names if found else set(named)
         if wrong := sorted({name for name in named if name not in known or named.count(name) > 1}):
@@ -146,7 +146,7 @@ class StrictServer(MCPServer[Any]):
 
 
 def build(
-    tools: Iterable[Tool], documents: Iterable[Document], openings: Iterable[Opening], *, caller_of: CallerOf
+    tools: Iterable[Tool], resources: Iterable[ServedResource], prompts: Iterable[ServedPrompt], *, caller_of: CallerOf
 ) -> StrictServer:
     """Return a server of all these; `caller_of` finds out who calls, from the request (None without HTTP)."""
     server = StrictServer(
@@ -155,15 +155,15 @@ def build(
     for tool in tools:
         serve = _served(tool.run, caller_of, verb=tool.verb, refusal=_tool_refusal)
         server.add_tool(serve, tool.name or tool.run.__name__, tool.title, annotations=tool.hints)
-    server.documents = tuple(documents)
-    for one in server.documents:
+    server.resources = tuple(resources)
+    for one in server.resources:
         variables = list(one.template.variable_names)
-        serve = _served(one.run, caller_of, refusal=_document_refusal, taken=variables)
+        serve = _served(one.run, caller_of, refusal=_resource_refusal, taken=variables)
         free = ResourceSecurity(exempt_params=frozenset(variables))  # names, not paths
         server.resource(one.uri, name=one.name, title=one.title, mime_type=JSON, security=free)(serve)
-    for opening in openings:
-        serve = _served(opening.run, caller_of, refusal=_opening_refusal)
-        server.add_prompt(Prompt.from_function(serve, opening.run.__name__, opening.title))
+    for prompt in prompts:
+        serve = _served(prompt.run, caller_of, refusal=_prompt_refusal)
+        server.add_prompt(Prompt.from_function(serve, prompt.run.__name__, prompt.title))
     return server
 
 
@@ -221,14 +221,14 @@ def _tool_refusal(error: Exception) -> Exception:
     return ToolError(problem_text(error))
 
 
-def _document_refusal(error: Exception) -> Exception:
+def _resource_refusal(error: Exception) -> Exception:
     if isinstance(error, NotFound):
         return ResourceNotFoundError(problem_text(error))
     is_ours = problem_of(error)["status"] >= 500
     return ResourceError(problem_text(error)) if is_ours else MCPError(INVALID_PARAMS, problem_text(error))
 
 
-def _opening_refusal(error: Exception) -> Exception:
+def _prompt_refusal(error: Exception) -> Exception:
     return MCPError(INVALID_PARAMS, problem_text(error))
 
 

@@ -5,7 +5,7 @@ from typing import Any
 from django.utils import timezone
 
 from memories.mcp.callers import Caller, admit
-from memories.mcp.registry import DOCUMENTS, OPENINGS, TOOLS
+from memories.mcp.registry import PROMPTS, RESOURCES, TOOLS
 from memories.mcp.server import build
 
 
@@ -16,4 +16,4 @@ def serve(*, key: str, namespace: str = "", user: str | None = None) -> None:
         return admit(f"Bearer {key}".encode(), namespace=namespace, user=user, now=timezone.now())
 
     caller(None)
-    build(TOOLS, DOCUMENTS, OPENINGS, caller_of=caller).run("stdio")
+    build(TOOLS, RESOURCES, PROMPTS, caller_of=caller).run("stdio")
