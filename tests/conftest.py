@@ -30,7 +30,7 @@ from rest_framework.test import APIClient
 
 from memories import access, ingest
 from memories.access import Principal, keys
-from memories.models import EmbeddingModel, Fragment, Project
+from memories.models import EmbeddingModel, Fragment, Project, sql
 from memories.providers import active_model, embeddings, endpoint
 from memories.providers.fake_endpoint import FakeEndpoint, serving
 from novamem import broker, database, env
@@ -329,6 +329,26 @@ def _nobody_stays(request: pytest.FixtureRequest, django_db_blocker: Any) -> Ite
 def service(committed: Project) -> Principal:
     """The service itself in the committed project."""
     return access.system_principal(committed)
+
+
+@pytest.fixture
+def settle(service: Principal) -> Callable[[], None]:
+    """Waits for whatever transaction of this database is open by now, such as one that counts its rows, to end."""
+
+    def wait() -> None:
+        with access.enter(service, why="test"):
+            ((last,),) = sql.fetch("SELECT pg_current_xact_id()::text::bigint", [])
+        end = time.monotonic() + 60
+        while _horizon(service) <= last:
+            assert time.monotonic() < end, "an old transaction stays open"
+            time.sleep(0.02)
+
+    return wait
+
+
+def _horizon(principal: Principal) -> int:
+    with access.enter(principal, why="test"):
+        return sql.horizon()
 
 
 @pytest.fixture

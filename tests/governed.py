@@ -15,11 +15,11 @@ from memories.providers.fake_sidecar import serving
 
 @pytest.fixture
 def model_server(settings, monkeypatch):
-    """The sidecar that the settings name; nobody waits long for it."""
+    """The sidecar that the settings name; a test whose model keeps silent sets a shorter time for it."""
     monkeypatch.setattr(sidecar_module, "_made", [])
     monkeypatch.setattr(sidecar_module, "FIRST_PAUSE", 0.01)
     with serving() as running:
-        settings.SIDECAR_URL, settings.SIDECAR_OPENAI, settings.SIDECAR_TIMEOUT = running.url, True, 2.0
+        settings.SIDECAR_URL, settings.SIDECAR_OPENAI, settings.SIDECAR_TIMEOUT = running.url, True, 20.0
         yield running
 
 

@@ -10,7 +10,7 @@ import uuid
 
 import pytest
 import uvicorn
-from django.db import connection, connections, transaction
+from django.db import connections, transaction
 from django.utils import timezone
 
 from conflicts.events import Bookmark
@@ -77,30 +77,6 @@ def deeds(service):
 def agent(committed, agent_of):
     """Reads everything in the committed project."""
     return agent_of(committed, owner="ada", ceiling="system")
-
-
-@pytest.fixture
-def settle(service):
-    """Waits for older transactions, of whoever, to end: what is committed by now is news then."""
-
-    def settled():
-        with access.enter(service, why="test"), connection.cursor() as cursor:
-            cursor.execute(
-                "SELECT max(recorded_in) < nova_horizon() FROM (SELECT recorded_in FROM"
-                " memories_fragmentevent UNION ALL SELECT recorded_in FROM conflicts_pendingconflictevent"
-                " UNION ALL SELECT recorded_in FROM memories_operationevent"
-                " UNION ALL SELECT recorded_in FROM memories_tombstoneevent"
-                " UNION ALL SELECT recorded_in FROM memories_recallnotice) AS e"
-            )
-            return cursor.fetchone()[0] is not False
-
-    def wait():
-        end = time.monotonic() + 60
-        while not settled():
-            assert time.monotonic() < end, "an old transaction stays open"
-            time.sleep(0.02)
-
-    return wait
 
 
 @pytest.fixture

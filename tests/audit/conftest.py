@@ -1,7 +1,5 @@
 """A chain of seals over a committed project, and an owner of the database who tampers with it."""
 
-import time
-
 import pytest
 from django.apps import apps
 from django.db import connections, transaction
@@ -9,9 +7,6 @@ from django.utils import timezone
 
 from memories import access, audit, ingest
 from memories.audit.journal import Journal
-from memories.audit.leaves import leaves
-from memories.models import Seal
-from memories.models.sql import horizon
 
 
 @pytest.fixture(autouse=True)
@@ -39,23 +34,12 @@ def keep(service):
 
 
 @pytest.fixture
-def seal(service):
-    """Seals everything that is committed by now: first waits for older transactions, of whoever, to end."""
-
-    def look():
-        with access.enter(service, why="test"):
-            last = Seal.objects.within(service.project_id).order_by("-number").first()
-            found = list(leaves(service.project_id, since=last.upto if last else 0))
-            return found, not found or horizon() > found[-1].recorded_in
+def seal(service, settle):
+    """Seals everything that is committed by now."""
 
     def make():
-        end = time.monotonic() + 60
-        while not (seen := look())[1]:
-            assert time.monotonic() < end, "an old transaction stays open"
-            time.sleep(0.02)
-        found, _ = seen
-        made = audit.seal(service, now=timezone.now())
-        return made if made or not found else make()
+        settle()
+        return audit.seal(service, now=timezone.now())
 
     return make
 

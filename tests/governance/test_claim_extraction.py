@@ -314,7 +314,7 @@ def test_ten_minutes_without_a_model_strand_nothing(
         while governance.read_pending(principal, now=tick):
             pass
     assert (count(PendingReading), count(Claim)) == (40, 0)
-    model_server.mode, settings.SIDECAR_TIMEOUT = "right", 2.0
+    model_server.mode, settings.SIDECAR_TIMEOUT = "right", 20.0
     for step in range(41, 46):
         at[0] = 15.0 * step
         while governance.read_pending(principal, now=now + datetime.timedelta(seconds=15 * step)):

@@ -34,10 +34,11 @@ def gate(service):
 
 
 @pytest.fixture
-def run(service, gate):
+def run(service, gate, settle):
     """Runs the operation here and now; its report."""
 
     def work():
+        settle()
         with access.enter(service, why="test"):
             place = Namespace.objects.within(service.project_id).get(name=gate[0].namespace.name)
         wish = {"kind": "evolve", "namespace": place, "options": {}, "now": timezone.now(), "wake_up": False}

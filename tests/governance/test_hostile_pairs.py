@@ -57,11 +57,12 @@ def pairs(service, part):
 
 
 @pytest.mark.parametrize("part", range(PARTS))
-def test_500_hostile_pairs_change_no_memory(service, pairs, model_server, monkeypatch, part):
+def test_500_hostile_pairs_change_no_memory(service, pairs, settle, model_server, monkeypatch, part):
     model_server.mode = "obeying"
     monkeypatch.setattr(evolution, "BATCH", 1)  # so that each order is obeyed
     standing = picture(service)
     before = tables(service)
+    settle()
     wish = {"kind": "evolve", "namespace": pairs[0][0].namespace, "options": {}, "wake_up": False}
     ended = jobs.run(service, jobs.start(service, **wish, now=timezone.now()).id)
     assert (ended.state, ended.report["pairs"], ended.report["ended_early"]) == ("succeeded", len(pairs), "")

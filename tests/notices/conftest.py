@@ -1,10 +1,8 @@
 """A committed project in which memories change after answers carried them."""
 
-import time
 import uuid
 
 import pytest
-from django.db import connection
 from django.utils import timezone
 
 from memories import access, ingest
@@ -14,8 +12,8 @@ from memories.models import Fragment, Receipt
 class Teller:
     """Stores memories, hands them out and changes them; each call is a transaction."""
 
-    def __init__(self, principal):
-        self.principal = principal
+    def __init__(self, principal, settle):
+        self.principal, self.settle = principal, settle
 
     def store(self, room="main"):
         draft = ingest.Draft(namespace=f"{self.principal.project}:{room}", content=f"Note {uuid.uuid4()}.")
@@ -41,28 +39,11 @@ class Teller:
         self.change(row, status="disputed")
         return row
 
-    def settle(self):
-        """Waits for older transactions, of whoever, to end: what is committed by now is news then."""
-        end = time.monotonic() + 60
-        while not self._settled():
-            assert time.monotonic() < end, "an old transaction stays open"
-            time.sleep(0.02)
-
-    def _settled(self):
-        with access.enter(self.principal, why="test"), connection.cursor() as cursor:
-            cursor.execute(
-                "SELECT max(recorded_in) < nova_horizon() FROM (SELECT recorded_in FROM memories_recallnotice"
-                " UNION ALL SELECT recorded_in FROM memories_fragmentevent"
-                " UNION ALL SELECT recorded_in FROM conflicts_pendingconflictevent"
-                " UNION ALL SELECT recorded_in FROM memories_operationevent) AS e"
-            )
-            return cursor.fetchone()[0] is not False
-
 
 @pytest.fixture
-def teller(service):
+def teller(service, settle):
     """The service itself."""
-    return Teller(service)
+    return Teller(service, settle)
 
 
 @pytest.fixture

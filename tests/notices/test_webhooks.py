@@ -357,7 +357,7 @@ def test_only_admins_of_all_of_the_project_have_webhooks(admin, committed, neigh
 
 def test_nothing_of_another_project_arrives(admin, receiver, teller, deliver, neighbour):
     make(admin, receiver.address)
-    type(teller)(access.system_principal(neighbour)).doubt()
+    type(teller)(access.system_principal(neighbour), teller.settle).doubt()
     row = teller.doubt()
     deliver()
     assert [each["data"]["fragment_id"] for each in receiver.told] == [str(row.id)]
