@@ -10,7 +10,7 @@ from django.core.exceptions import ValidationError
 from memories import access
 from memories.access import Principal
 from memories.errors import NovaError
-from memories.models import ApiKey, Containment, Grant, KeyText, Owner, Project
+from memories.models import ApiKey, Authorization, Containment, Grant, KeyText, Owner, Project
 from memories.models.enums import OwnerKind, SourceClass, Users, Verb
 from memories.models.key import PATH_LIMIT, PATTERN_LIMIT, every_user
 from memories.models.namespace import FORM
@@ -71,10 +71,11 @@ def issue(
     owner: str | None,
     expires_at: datetime.datetime | None = None,
     by: Principal | None = None,
+    text: KeyText | None = None,
 ) -> Issued:
     """Return a new key. Without `owner` it gets a service account of its own; the audit names `by`. Raise BadGrant."""
-    _check(project, request)
-    text = KeyText.fresh()
+    check(project, request)
+    text = text or KeyText.fresh()
     with access.enter(by or access.system_principal(project), why="issue key"):
         account, _ = Owner.objects.get_or_create(
             project=project, name=owner or f"service:{text.key_id}", defaults={"kind": OwnerKind.SERVICE}
@@ -102,7 +103,8 @@ def _create(grant: Grant, owner: Owner, text: KeyText, **more: object) -> ApiKey
     return row
 
 
-def _check(project: Project, request: KeyRequest) -> None:
+def check(project: Project, request: KeyRequest) -> None:
+    """Raise BadGrant for what no key can be allowed."""
     if not request.namespaces:
         raise BadGrant("give at least one namespace pattern, such as 'acme:*'")
     for pattern in request.namespaces:
@@ -173,6 +175,8 @@ def rotate(
         old = find(project, key_id)
         if old.revoked_at or (old.expires_at and old.expires_at <= now):
             raise BadGrant(f"key {key_id} has ended; issue a new one")
+        if Authorization.objects.within(project.id).filter(key=old).exists():
+            raise BadGrant(f"key {key_id} is a client's, which makes it anew by itself")
         row = _create(old.grant, old.owner, text, expires_at=old.expires_at, rotated_from=old)
         old.expires_at = min(old.expires_at or now + overlap, now + overlap)
         old.save(update_fields=["expires_at"])

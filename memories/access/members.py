@@ -10,9 +10,10 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError
+from django.utils import timezone
 
 from memories import access
-from memories.access import Principal
+from memories.access import Principal, authorizations
 from memories.errors import NovaError
 from memories.models import Membership, Project
 from memories.models.enums import Role
@@ -93,9 +94,12 @@ def set_email(user: Any, email: str) -> None:
 
 
 def close(username: str, *, closed: bool) -> bool:
-    """Let somebody log in no more, or again; whether there is such an account."""
+    """Let somebody log in no more, or again; whether there is such an account. Their clients are locked out too."""
     users = get_user_model()._default_manager.using(owner_alias())
-    return bool(users.filter(username=username).update(is_active=not closed))
+    is_known = bool(users.filter(username=username).update(is_active=not closed))
+    for row in Membership.objects.filter(user__username=username).select_related("project"):
+        authorizations.end_unfounded(row.project, row.user_id, now=timezone.now())
+    return is_known
 
 
 def owner_alias() -> str:
@@ -118,6 +122,7 @@ def set_role(project: Project, user_id: int, *, role: str, by: Principal) -> Non
         rows = Membership.objects.select_for_update().filter(project=project, user=user_id)
         if not (rows.update(role=role) if role else rows.delete()[0]):
             raise BadRole("This person is no member.")
+    authorizations.end_unfounded(project, user_id, now=timezone.now())
     log.info("role_set", project=project.name, user=user_id, role=role or "none", by=by.user_id)
 
 

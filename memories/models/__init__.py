@@ -25,7 +25,7 @@ from memories.models.fragment import (
     Revision,
 )
 from memories.models.governance import LlmCall, PendingReading, Proposal, Task
-from memories.models.key import ApiKey, Grant, KeyText
+from memories.models.key import ApiKey, Authorization, Grant, KeyText
 from memories.models.limits import LoginEvent, RateBudget, Seat
 from memories.models.namespace import Namespace
 from memories.models.operation import AuditHorizon, Heartbeat, Operation, Receipt, RepeatedRequest, Seal
@@ -68,6 +68,7 @@ __all__ = [
     "Access",
     "AccountEvent",
     "ApiKey",
+    "Authorization",
     "Archive",
     "Backup",
     "Claim",

@@ -134,3 +134,28 @@ class ApiKey(TenantModel):
 
     def __str__(self) -> str:
         return f"nova_{self.key_id}_…"
+
+
+class Authorization(TenantModel):
+    """What a person let a client of theirs do, by OAuth: a key whose secret is another with every refresh."""
+
+    key = parent("memories.ApiKey")
+    user_id = models.IntegerField()
+    client_id = models.TextField()
+    client_name = models.CharField(max_length=100)
+    # How often its tokens were made anew, and when last: of those before, nothing is accepted.
+    refreshes = models.PositiveIntegerField(default=0)
+    refreshed_at = models.DateTimeField(default=timezone.now)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    # Not exported: secrets stay.
+    spec = TableSpec(kind="operational", erase="kept", fork="shared")
+
+    class Meta:
+        constraints: ClassVar = [
+            unique_in_project("authorization_project_id", "id"),
+            unique_in_project("authorization_once", "key"),
+        ]
+
+    def __str__(self) -> str:
+        return self.client_name

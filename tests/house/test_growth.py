@@ -14,7 +14,7 @@ MEMORIES = (
     "pendingembedding pendingreading heardpair tombstone erasure recallcheck recallrun containment",
 )
 BELIEF = ("pendingconflict predicate repetition reservation ruling vote",)
-PEOPLE = ("apikey grant membership namespace owner project savedview embeddingmodel heartbeat webhook",)
+PEOPLE = ("apikey authorization grant membership namespace owner project savedview embeddingmodel heartbeat webhook",)
 OTHERS = (
     "auth_group auth_permission auth_user django_content_type otp_static_staticdevice otp_static_statictoken",
     "otp_totp_totpdevice django_celery_beat_clockedschedule django_celery_beat_crontabschedule",

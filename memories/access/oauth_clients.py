@@ -1,0 +1,114 @@
+"""OAuth clients: whoever registers is told its own description back as its id, signed, so that nothing is kept."""
+
+import hashlib
+import re
+from dataclasses import dataclass
+from urllib.parse import SplitResult, urlsplit
+
+from django.core import signing
+from django.utils.crypto import salted_hmac
+
+from memories.errors import NovaError
+
+SALT = "novamem.oauth.client"
+METHODS = ("none", "client_secret_post", "client_secret_basic")
+SCOPES = ("read", "write")  # the verbs that a client may be given
+NAME_LIMIT, ADDRESS_LIMIT, ADDRESSES = 100, 500, 10
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+# Schemes of applications, as RFC 8252 has them; none that a browser runs or reads itself.
+SCHEME = re.compile(r"[a-z][a-z0-9+.-]{1,40}")
+FORBIDDEN = re.compile("about|blob|data|file|filesystem|ftp|javascript|mailto|vbscript|view-source|wss?")
+
+
+class BadClient(NovaError):
+    """A client can't be registered as it describes itself."""
+
+    status = 400
+    code = "validation"
+    title = "This client can’t be registered"
+
+
+@dataclass(frozen=True, slots=True)
+class OAuthClient:
+    """Who asks people for their memories: a name that it chose, and where answers are sent."""
+
+    id: str
+    name: str
+    redirect_uris: tuple[str, ...]
+    method: str = "none"
+    scopes: tuple[str, ...] = SCOPES
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of its id, in hexadecimal."""
+        return hashlib.sha256(self.id.encode()).hexdigest()
+
+    @property
+    def secret(self) -> str | None:
+        """What it proves itself by, worked out of its id; None where it said that it keeps none."""
+        return None if self.method == "none" else salted_hmac(SALT, self.id, algorithm="sha256").hexdigest()
+
+    def takes(self, redirect_uri: str) -> bool:
+        """Return whether answers may go there: to an address that it registered, on this machine at any port."""
+        return any(_is_same(redirect_uri, known) for known in self.redirect_uris)
+
+
+def register(name: str, redirect_uris: list[str], *, method: str, scopes: list[str]) -> OAuthClient:
+    """Return a new client. Raise BadClient."""
+    if method not in METHODS:
+        raise BadClient(f"token_endpoint_auth_method has to be one of {', '.join(METHODS)}")
+    if not 1 <= len(redirect_uris) <= ADDRESSES:
+        raise BadClient(f"give 1 to {ADDRESSES} redirect_uris")
+    for uri in redirect_uris:
+        check_address(uri)
+    if unknown := set(scopes) - set(SCOPES):
+        raise BadClient(f"unknown scopes: {', '.join(sorted(unknown))}; use {' '.join(SCOPES)}")
+    told = (" ".join(name.split())[:NAME_LIMIT] or "A client", redirect_uris, method, scopes or list(SCOPES))
+    return _client(signing.dumps(told, salt=SALT, compress=True), *told)
+
+
+def find_client(client_id: str) -> OAuthClient | None:
+    """Return the client of an id that this server gave; None for any other."""
+    try:
+        told = signing.loads(client_id, salt=SALT)
+    except signing.BadSignature:
+        return None
+    return _client(client_id, *told)
+
+
+def _client(client_id: str, name: str, uris: list[str], method: str, scopes: list[str]) -> OAuthClient:
+    return OAuthClient(client_id, name, tuple(uris), method, tuple(scopes))
+
+
+def check_address(uri: str) -> None:
+    """Raise BadClient for a redirect URI that is not https, of this machine, or of an application's own scheme."""
+    try:
+        parts = urlsplit(uri)
+        host, _ = parts.hostname, parts.port
+    except ValueError as error:
+        raise BadClient(f"redirect URI {uri[:100]!r} is none: {error}") from error
+    if len(uri) > ADDRESS_LIMIT or not uri.isascii() or not uri.isprintable() or " " in uri or parts.fragment:
+        raise BadClient(f"redirect URI {uri[:100]!r} has a fragment, is not plain ASCII or longer than {ADDRESS_LIMIT}")
+    if parts.scheme in ("http", "https") and (not host or parts.username is not None):
+        raise BadClient(f"redirect URI {uri[:100]!r} has no host, or names a user")
+    if parts.scheme == "http" and host not in LOOPBACK:
+        raise BadClient(f"redirect URI {uri[:100]!r} is neither https nor of this machine")
+    if not SCHEME.fullmatch(parts.scheme) or FORBIDDEN.fullmatch(parts.scheme):
+        raise BadClient(f"redirect URI {uri[:100]!r} has no scheme of an application")
+
+
+def _is_same(uri: str, known: str) -> bool:
+    """Return whether two addresses are one; the port of this machine is whichever is free (RFC 8252, 7.3)."""
+    try:
+        one, other = urlsplit(uri), urlsplit(known)
+        ports = one.port, other.port
+    except ValueError:
+        return False
+    is_local = one.scheme == "http" and one.hostname in LOOPBACK
+    return _rest(one) == _rest(other) and (is_local or ports[0] == ports[1]) and "@" not in one.netloc
+
+
+def _rest(parts: SplitResult) -> tuple[str | None, ...]:
+    """Return all but the port; an address without a path is that of the root."""
+    path = parts.path or ("/" if parts.scheme in ("http", "https") else "")
+    return parts.scheme, parts.hostname, path, parts.query, parts.fragment
