@@ -1,5 +1,6 @@
 """/agents/: the keys, what each may do, and what came of what it wrote."""
 
+import datetime
 from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -14,7 +15,7 @@ from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_safe
 
 from memories import access
-from memories.access import keys, members
+from memories.access import authorizations, keys, members
 from memories.console import flash
 from memories.console.auth import member
 from memories.console.errors import Refusal, run_action
@@ -22,7 +23,7 @@ from memories.console.explorer_query import normalise_newlines
 from memories.console.form_addresses import takes_form
 from memories.console.pagination import page_of
 from memories.console.undo_strip import offer_undo
-from memories.models import ApiKey, Fragment, Membership, Project
+from memories.models import ApiKey, Authorization, Fragment, Membership, Project
 from memories.models.enums import Role, SourceClass, Status, Users, Verb
 from memories.models.key import every_user
 
@@ -36,11 +37,12 @@ USERS = {
 
 @dataclass(frozen=True, slots=True)
 class AgentRow:
-    """A key and what its writes came to, by status."""
+    """A key and what its writes came to, by status; whose client it is, where a person let one in."""
 
     key: ApiKey
     ended: bool
     kept: list[tuple[str, int]]
+    client: str = ""
 
 
 @require_safe
@@ -61,12 +63,14 @@ def _page(request: Any, refusal: Refusal | None = None) -> HttpResponse:
         written = Fragment.objects.within(principal.project_id).filter(grant_id__in={row.grant_id for row in rows})
         counted = written.order_by().values_list("grant_id", "status").annotate(n=Count("id"))
         counts = Counter({(grant, status): n for grant, status, n in counted})
+        clients = {row.key_id: row for row in Authorization.objects.within(principal.project_id).filter(key__in=rows)}
     context = {
         "rows": [
             AgentRow(
                 row,
-                any(at and at <= now for at in (row.revoked_at, row.expires_at)),
+                _has_ended(row, clients.get(row.id), now=now),
                 [(word, counts[row.grant_id, word]) for word in Status.values if counts[row.grant_id, word]],
+                client=str(clients.get(row.id, "")),
             )
             for row in rows
         ],
@@ -87,6 +91,12 @@ def _page(request: Any, refusal: Refusal | None = None) -> HttpResponse:
         "now": now,
     }
     return render(request, "console/agents.html", context, status=409 if refusal else 200)
+
+
+def _has_ended(key: ApiKey, authorization: Authorization | None, *, now: datetime.datetime) -> bool:
+    """Return whether nobody can use it again; a client makes its own anew."""
+    end = authorization.refreshed_at + authorizations.REFRESH_LIFE if authorization else key.expires_at
+    return any(at and at <= now for at in (key.revoked_at, end))
 
 
 @takes_form

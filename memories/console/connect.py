@@ -23,6 +23,7 @@ WAYS = {
     "curl": "curl",
     "python": "Python",
     "mcp": "Model Context Protocol",
+    "mcp_login": "Model Context Protocol, by logging in instead of a key",
     "openai": "OpenAI client",
     "anthropic": "Anthropic client",
     "langgraph": "LangGraph",

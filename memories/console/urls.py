@@ -33,6 +33,7 @@ from memories.console import (
     users,
     webhooks,
 )
+from memories.console.authorize import authorize
 from memories.console.connect import connect
 from memories.console.explorer import explorer
 from memories.console.form_addresses import takes_form
@@ -54,6 +55,7 @@ urlpatterns = [
     path("login/reset/sent/", password_resets.ResetSent.as_view(), name="reset-sent"),
     path("login/reset/done/", password_resets.ResetDone.as_view(), name="reset-done"),
     path("login/reset/<str:uidb64>/<str:token>/", password_resets.ResetConfirm.as_view(), name="reset-confirm"),
+    path("oauth/authorize", authorize, name="authorize"),
     path("logout/", takes_form(LogoutView.as_view()), name="logout"),
     path("memories/", explorer, name="memories"),
     path("memories/views/", saved_views.save, name="save-view"),

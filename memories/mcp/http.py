@@ -14,14 +14,16 @@ from django.http import HttpResponse
 from django.http.request import split_domain_port, validate_host
 from django.utils import timezone
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from starlette.requests import HTTPConnection
 
+from memories.mcp import oauth
 from memories.mcp.callers import Caller, admit
 from memories.mcp.registry import PROMPTS, RESOURCES, TOOLS
 from memories.mcp.server import StrictServer, build
 from memories.rest.authentication import USER, decoded_user
 from memories.rest.problem_details import handler, problem
 
-PATHS = ("/mcp", "/mcp/")
+PATHS = ("/mcp", "/mcp/", *oauth.ANSWERS)
 CALLER = "novamem.caller"
 
 Scope = MutableMapping[str, Any]
@@ -30,7 +32,7 @@ Send = Callable[[Any], Awaitable[None]]
 
 
 class Door:
-    """An ASGI application for /mcp. `running` has to be entered around its use, once."""
+    """An ASGI application for /mcp, and what clients ask of OAuth. `running` has to be entered around its use, once."""
 
     def __init__(self) -> None:
         # Host and Origin are checked below, by the settings that hold for every page.
@@ -48,6 +50,9 @@ class Door:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request of a caller who is known; others get the problem the API would answer."""
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        if scope["path"] in oauth.ANSWERS:
+            await _authorize(scope, receive, send, host=headers.get("host", ""))
+            return
         refusal = refused(scope["method"], headers)
         if refusal is None:
             caller = sync_to_async(_admitted, thread_sensitive=False)
@@ -58,7 +63,24 @@ class Door:
                 await self._manager.handle_request({**scope, CALLER: found}, replayed, send)
                 return
             refusal = found
+            if refusal.status_code == 401:
+                site = oauth.site_of(HTTPConnection(scope))
+                refusal["WWW-Authenticate"] = oauth.challenge(site, is_invalid="authorization" in headers)
         await _answer(refusal, send)
+
+
+async def _authorize(scope: Scope, receive: Receive, send: Send, *, host: str) -> None:
+    """Answer a client that asks for tokens, or how to get them."""
+    methods, answer = oauth.ANSWERS[scope["path"]]
+    if not is_ours(host):
+        await _answer(_misdirected(), send)
+    elif scope["method"] not in methods:
+        await _answer(_not_allowed(methods[0]), send)
+    else:
+        try:
+            await answer(scope, receive, send)
+        except Exception as error:  # noqa: BLE001  # every error has its problem
+            await _answer(handler(error, {}), send)
 
 
 @cache
@@ -69,7 +91,7 @@ def _server() -> StrictServer:
 
 def _caller_of(request: Any) -> Caller:
     caller: Caller = request.scope[CALLER]
-    return replace(caller, site=str(request.base_url).rstrip("/"))
+    return replace(caller, site=oauth.site_of(request))
 
 
 async def _body(receive: Receive) -> bytes:
@@ -95,13 +117,21 @@ def _told_again(body: bytes, receive: Receive) -> Receive:
 def refused(method: str, headers: dict[str, str]) -> HttpResponse | None:
     """Why a request is not looked at: a method, a host or a web page's origin that we don't serve; None if it is."""
     if method != "POST":
-        return problem(405, "method_not_allowed", detail="Post messages here.", headers={"Allow": "POST"})
+        return _not_allowed("POST")
     if not is_ours(headers.get("host", "")):
-        return problem(421, "misdirected", detail="This server does not go by that name; see ALLOWED_HOSTS.")
+        return _misdirected()
     origin = headers.get("origin")
     if origin and not (is_ours(origin.partition("://")[2]) or origin in settings.CSRF_TRUSTED_ORIGINS):
         return problem(403, "not_permitted", detail="Pages of this origin may not call; see CSRF_TRUSTED_ORIGINS.")
     return None
+
+
+def _not_allowed(method: str) -> HttpResponse:
+    return problem(405, "method_not_allowed", detail=f"Send {method} here.", headers={"Allow": method})
+
+
+def _misdirected() -> HttpResponse:
+    return problem(421, "misdirected", detail="This server does not go by that name; see ALLOWED_HOSTS.")
 
 
 def is_ours(host: str) -> bool:

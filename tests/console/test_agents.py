@@ -1,5 +1,6 @@
 """/agents/, /memories/<id>/act/, /namespaces/: what admins and reviewers do, and who may not."""
 
+import datetime
 import html
 import re
 import uuid
@@ -9,7 +10,8 @@ from django.contrib.auth import get_user_model
 from django.utils import timezone
 
 from memories import access, ingest
-from memories.models import ApiKey, Fragment, Membership, Namespace, Operation
+from memories.access import authorizations, oauth_clients
+from memories.models import ApiKey, Authorization, Fragment, Membership, Namespace, Operation
 from tests.console.conftest import a_person, decide, logged_in, post, words
 
 
@@ -361,3 +363,21 @@ def test_the_audit_names_who_let_whom_in(adam, project, principal, count):
 def test_a_project_sees_its_own_members_alone(carl, adam):
     post(adam, "/agents/members/", username="zoe", role="viewer")
     assert "zoe" not in words(carl.get("/audit/?kind=member"))
+
+
+def test_a_clients_key_lasts_beyond_its_token_and_is_not_rotated(adam, project, now):
+    client = oauth_clients.register("Claude Desktop", ["http://127.0.0.1/"], method="none", scopes=[])
+    person = access.principal_of_member(get_user_model()._default_manager.get(username="adam"), project=project.name)
+    asked = {"redirect_uri": "http://127.0.0.1/", "challenge": "c" * 43, "resource": ""}
+    code = authorizations.consent(person, client, **asked, namespaces=["acme:*"], verbs=["read"])
+    long_ago = now - datetime.timedelta(days=1)
+    authorizations.redeem(authorizations.read_code(code, client), client, now=long_ago)
+    page = adam.get("/agents/")
+    assert "Claude Desktop" in page.text
+    assert "client:adam" in page.text
+    assert ("Revoke for good" in page.text, "A new key takes its place" in page.text) == (True, False)
+    authorizations.end_unfounded(project, person.user_id, now=now)
+    assert "Revoke for good" in adam.get("/agents/").text
+    with access.enter(person, why="test"):
+        Authorization.objects.update(refreshed_at=now - datetime.timedelta(days=31))
+    assert "Revoke for good" not in adam.get("/agents/").text

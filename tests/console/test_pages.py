@@ -39,7 +39,7 @@ PAGES = {
     "/operations/": 15,
     "/operations/?run=compact": 22,
     "/audit/": 28,
-    "/agents/": 17,
+    "/agents/": 18,
     "/containments/": 17,
     "/webhooks/": 21,
     "/connect/": 16,

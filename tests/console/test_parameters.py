@@ -82,6 +82,7 @@ ASKED = {
     "installation": "",
     "health": "namespace user",
     "connect": "namespace",
+    "authorize": "client_id redirect_uri response_type scope resource code_challenge code_challenge_method state",
     "consolidation": "cursor",
     "run": "page",
     "operation": "page",
@@ -248,6 +249,7 @@ def _forms(conflict, proposal, revisions):
         "restore": [{}],
         "purge": [{"confirm": "no"}],
         "logout": [{}],
+        "authorize": [{"verbs": "read", "namespaces": "acme:main", "decision": "allow"}],
     }
 
 

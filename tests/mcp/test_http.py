@@ -29,7 +29,8 @@ def test_a_key_is_enough(web, alice):
 def test_nobody_and_strangers_look_the_same(web, key):
     answer = post(web, key)
     assert (answer.status_code, answer.json()["code"]) == (401, "unauthenticated")
-    assert answer.headers["WWW-Authenticate"] == "Bearer"
+    assert answer.headers["WWW-Authenticate"].startswith("Bearer ")
+    assert ("invalid_token" in answer.headers["WWW-Authenticate"]) == bool(key)
     assert answer.headers["Content-Type"] == "application/problem+json"
 
 

@@ -1,0 +1,244 @@
+"""OAuth 2.1 for agents that are clients of the protocol: who may be asked, how to register, tokens (docs/mcp.md).
+
+The protocol's own library reads and checks what is sent (RFC 6749, 7009, 7591, 7636); who asks a person is the console.
+"""
+
+import datetime
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+from asgiref.sync import sync_to_async
+from django.db import close_old_connections
+from django.utils import timezone
+from mcp.server.auth.handlers.metadata import MetadataHandler, ProtectedResourceMetadataHandler
+from mcp.server.auth.handlers.register import RegistrationHandler
+from mcp.server.auth.handlers.revoke import RevocationHandler
+from mcp.server.auth.handlers.token import TokenHandler
+from mcp.server.auth.middleware.client_auth import ClientAuthenticator
+from mcp.server.auth.provider import (
+    AccessToken,
+    AuthorizationCode,
+    AuthorizationParams,
+    OAuthAuthorizationServerProvider,
+    RefreshToken,
+    RegistrationError,
+    TokenError,
+)
+from mcp.server.auth.routes import cors_middleware
+from mcp.server.auth.settings import ClientRegistrationOptions
+from mcp.shared.auth import OAuthClientInformationFull, OAuthMetadata, OAuthToken, ProtectedResourceMetadata
+from pydantic import AnyUrl
+from starlette.requests import Request
+from starlette.responses import Response
+
+from memories.access import authorizations, oauth_clients
+from memories.access.authorizations import NotAuthorized, Tokens
+from memories.access.oauth_clients import METHODS, SCOPES, BadClient, OAuthClient
+
+PREFIX = "/oauth"
+AUTHORIZE, TOKEN, REGISTER, REVOKE = (f"{PREFIX}/{name}" for name in ("authorize", "token", "register", "revoke"))
+RESOURCE = "/mcp"
+ABOUT_RESOURCE, ABOUT_SERVER = "/.well-known/oauth-protected-resource", "/.well-known/oauth-authorization-server"
+# Where clients look for it that are told of a server below a path.
+ABOUT_SERVER_BELOW = "/.well-known/openid-configuration"
+CODE_LEFT = 60.0  # seconds that a code is told to be good for: the signature says it
+
+T = TypeVar("T")
+Handler = Callable[[Request], Awaitable[Response]]
+
+
+class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken, AccessToken]):
+    """What the library asks of whoever keeps clients, codes and tokens. Each call is a unit of work in a thread."""
+
+    async def get_client(self, client_id: str) -> OAuthClientInformationFull | None:
+        """Return a client by its id."""
+        found = oauth_clients.find_client(client_id)
+        return _described(found) if found else None
+
+    async def register_client(self, client_info: OAuthClientInformationFull) -> None:
+        """Fill in the id, and the secret of a client that keeps one. Raise RegistrationError."""
+        scopes = (client_info.scope or "").split()
+        try:
+            made = oauth_clients.register(
+                client_info.client_name or "",
+                [str(uri) for uri in client_info.redirect_uris or []],
+                method=client_info.token_endpoint_auth_method or "",
+                scopes=scopes,
+            )
+        except BadClient as error:
+            raise RegistrationError("invalid_client_metadata", str(error)) from error
+        client_info.client_id, client_info.client_secret = made.id, made.secret
+        client_info.client_secret_expires_at = None if made.secret is None else 0
+        client_info.client_name = made.name
+
+    async def authorize(self, client: OAuthClientInformationFull, params: AuthorizationParams) -> str:
+        """Raise NotImplementedError: people are asked by the console."""
+        raise NotImplementedError
+
+    async def load_authorization_code(
+        self, client: OAuthClientInformationFull, authorization_code: str
+    ) -> AuthorizationCode | None:
+        """Return what a code says; None for one that is none, another client's, or too old."""
+        given = authorizations.read_code(authorization_code, _known(client))
+        if given is None:
+            return None
+        return AuthorizationCode(
+            code=authorization_code,
+            scopes=given.verbs,
+            expires_at=timezone.now().timestamp() + CODE_LEFT,
+            client_id=client.client_id,
+            code_challenge=given.challenge,
+            redirect_uri=AnyUrl(given.redirect_uri),
+            redirect_uri_provided_explicitly=True,
+            resource=given.resource,
+        )
+
+    async def exchange_authorization_code(
+        self, client: OAuthClientInformationFull, authorization_code: AuthorizationCode
+    ) -> OAuthToken:
+        """Return the tokens of a code. Raise TokenError for one that was used before."""
+        known = _known(client)
+        given = authorizations.read_code(authorization_code.code, known)
+        if given is None:  # it grew too old meanwhile
+            raise TokenError("invalid_grant", "The code has expired.")
+        return await _told(lambda now: authorizations.redeem(given, known, now=now))
+
+    async def load_refresh_token(self, client: OAuthClientInformationFull, refresh_token: str) -> RefreshToken | None:
+        """Return what a refresh token says; None for one that is none, another client's, or too old."""
+        said = authorizations.read_refresh(refresh_token, _known(client))
+        scopes = said["verbs"] if said else []
+        return RefreshToken(token=refresh_token, client_id=client.client_id, scopes=scopes) if said else None
+
+    async def exchange_refresh_token(
+        self, client: OAuthClientInformationFull, refresh_token: RefreshToken, scopes: list[str]
+    ) -> OAuthToken:
+        """Return new tokens, for all that was allowed. Raise TokenError."""
+        known = _known(client)
+        return await _told(lambda now: authorizations.refresh(refresh_token.token, known, now=now))
+
+    async def load_access_token(self, token: str) -> AccessToken | None:
+        """Return whose an access token is; None for one that is none, or has ended."""
+        found = await _work(lambda now: authorizations.find(token, now=now))
+        return AccessToken(token=token, client_id=found.client_id, scopes=list(SCOPES)) if found else None
+
+    async def revoke_token(self, token: AccessToken | RefreshToken) -> None:
+        """End the authorization that a token is of, with its other token."""
+        if isinstance(token, AccessToken):
+            row = await _work(lambda now: authorizations.find(token.token, now=now))
+            where = (row.project_id, row.id) if row else None
+        else:
+            said = authorizations.read_refresh(token.token, _known_id(token.client_id))
+            where = (said["project"], said["id"]) if said else None
+        if where:
+            await _work(lambda now: authorizations.end(*where, now=now))
+
+
+def _described(client: OAuthClient) -> OAuthClientInformationFull:
+    return OAuthClientInformationFull(
+        client_id=client.id,
+        client_secret=client.secret,
+        client_name=client.name,
+        redirect_uris=[AnyUrl(uri) for uri in client.redirect_uris],
+        token_endpoint_auth_method=client.method,
+        scope=" ".join(client.scopes),
+    )
+
+
+def _known(client: OAuthClientInformationFull) -> OAuthClient:
+    return _known_id(client.client_id)
+
+
+def _known_id(client_id: str) -> OAuthClient:
+    found = oauth_clients.find_client(client_id)
+    assert found  # the library has asked for it
+    return found
+
+
+async def _told(made: Callable[[datetime.datetime], Tokens]) -> OAuthToken:
+    try:
+        tokens = await _work(made)
+    except NotAuthorized as error:
+        raise TokenError("invalid_grant", "It was used before, or is not allowed any more.") from error
+    return OAuthToken(
+        access_token=tokens.access,
+        refresh_token=tokens.refresh,
+        expires_in=int(tokens.lives.total_seconds()),
+        scope=" ".join(tokens.verbs),
+    )
+
+
+async def _work(work: Callable[[datetime.datetime], T]) -> T:
+    """Return what a unit of work with the database returns, done in a thread."""
+
+    def done() -> T:
+        close_old_connections()
+        try:
+            return work(timezone.now())
+        finally:
+            close_old_connections()
+
+    return await sync_to_async(done, thread_sensitive=False)()
+
+
+def challenge(site: str, *, is_invalid: bool) -> str:
+    """Return what a 401 asks for, and where it says how to get it (RFC 9728, 5.1); `is_invalid` when a key came."""
+    error = 'error="invalid_token", ' if is_invalid else ""
+    return f'Bearer {error}scope="{" ".join(SCOPES)}", resource_metadata="{site}{ABOUT_RESOURCE}{RESOURCE}"'
+
+
+def _about_resource(site: str) -> ProtectedResourceMetadata:
+    told = {"resource": f"{site}{RESOURCE}", "authorization_servers": [site], "scopes_supported": SCOPES}
+    return ProtectedResourceMetadata.model_validate({**told, "resource_name": "NovaMem"})
+
+
+def _about_server(site: str) -> OAuthMetadata:
+    return OAuthMetadata.model_validate(
+        {
+            "issuer": site,
+            "authorization_endpoint": f"{site}{AUTHORIZE}",
+            "token_endpoint": f"{site}{TOKEN}",
+            "registration_endpoint": f"{site}{REGISTER}",
+            "revocation_endpoint": f"{site}{REVOKE}",
+            "scopes_supported": SCOPES,
+            "response_types_supported": ["code"],
+            "grant_types_supported": ["authorization_code", "refresh_token"],
+            "token_endpoint_auth_methods_supported": METHODS,
+            "revocation_endpoint_auth_methods_supported": METHODS,
+            "code_challenge_methods_supported": ["S256"],
+            "authorization_response_iss_parameter_supported": True,
+        }
+    )
+
+
+def _answers() -> dict[str, tuple[tuple[str, ...], Any]]:
+    """Return what answers each path, and to which methods."""
+    provider = Provider()
+    authenticator = ClientAuthenticator(provider)
+    scopes = ClientRegistrationOptions(enabled=True, valid_scopes=list(SCOPES), default_scopes=list(SCOPES))
+    get, post = ("GET", "OPTIONS"), ("POST", "OPTIONS")
+    handlers: dict[str, tuple[tuple[str, ...], Handler]] = {
+        REGISTER: (post, RegistrationHandler(provider, scopes).handle),
+        TOKEN: (post, TokenHandler(provider, authenticator).handle),
+        REVOKE: (post, RevocationHandler(provider, authenticator).handle),
+        ABOUT_SERVER: (get, _tell_server),
+        ABOUT_SERVER_BELOW: (get, _tell_server),
+        ABOUT_RESOURCE: (get, _tell_resource),
+        f"{ABOUT_RESOURCE}{RESOURCE}": (get, _tell_resource),
+    }
+    return {path: (methods, cors_middleware(answer, list(methods))) for path, (methods, answer) in handlers.items()}
+
+
+async def _tell_server(request: Request) -> Response:
+    return await MetadataHandler(_about_server(site_of(request))).handle(request)
+
+
+async def _tell_resource(request: Request) -> Response:
+    return await ProtectedResourceMetadataHandler(_about_resource(site_of(request))).handle(request)
+
+
+def site_of(request: Any) -> str:
+    """Return the server's address as the caller knows it, without a slash at the end."""
+    return str(request.base_url).rstrip("/")
+
+
+ANSWERS = _answers()
