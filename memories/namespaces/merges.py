@@ -11,7 +11,7 @@ from django.db import transaction
 from conflicts.public import lock_namespace
 from memories import access, failpoints, run_changes
 from memories.access import NotFound, Principal
-from memories.models import EmbeddingModel, Namespace, Operation, Origin
+from memories.models import EmbeddingModel, Fragment, Namespace, Operation, Origin
 from memories.models.enums import RecallCause
 from memories.models.namespace import is_written, scope_name
 from memories.models.sql import execute, fetch
@@ -77,12 +77,21 @@ def refuse_unfit_merge(operation: Operation) -> None:
     """Raise NotFound for a source that is not there, BadOptions for a merge with itself, and as its plan is unfit."""
     require_same_user(operation, operation.options["source"], field="source")
     rows = Namespace.objects.within(operation.project_id).named([operation.options["source"]])
-    found = rows.values_list("id", flat=True).first()
+    found = rows.first()
     if found is None:
         raise NotFound("namespace")
-    if found == operation.namespace_id:
+    if found.id == operation.namespace_id:
         raise BadOptions("target", "A namespace can't be merged with itself.")
+    _refuse_strangers(found, operation)
     refuse_unfit_plan(operation)
+
+
+def _refuse_strangers(source: Namespace, operation: Operation) -> None:
+    """Raise BadOptions for memories that `only` names and the source does not hold."""
+    named = set(map(uuid.UUID, operation.options.get(ONLY, [])))
+    rows = Fragment.objects.within(operation.project_id).filter(with_users(source), id__in=named)
+    if strange := named - set(rows.values_list("id", flat=True)):
+        raise BadOptions(ONLY, f"The branch does not hold {len(strange)} of these memories, such as {min(strange)}.")
 
 
 def permit_merge(principal: Principal, operation: Operation) -> None:

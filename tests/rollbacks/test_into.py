@@ -1,5 +1,7 @@
 """A restore into a new namespace: beside what lives, compared with it, and merged in part."""
 
+import uuid
+
 import pytest
 from django.utils import timezone
 
@@ -97,6 +99,15 @@ def test_it_is_compared_claim_by_claim_and_merged_in_part(
         "The limit is 8.",
         "We meet on Mondays.",
     ]
+
+
+def test_a_merge_names_no_strangers(lived, done, restored, carol, main, branch):
+    """Those of the namespace that it goes into are not those of the branch."""
+    restored(done("backup").report["backup_id"])
+    for stranger in (lived["code"]["id"], str(uuid.uuid4())):
+        body = {"target": main, "only": [stranger]}
+        refused = carol.client.post(f"/api/v1/namespaces/{branch}/merge", body, format="json")
+        assert (refused.status_code, refused.json()["errors"][0]["field"]) == (400, "only")
 
 
 def test_what_was_forgotten_since_does_not_come(lived, alice, done, restored, principal, branch):
