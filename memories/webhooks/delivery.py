@@ -24,7 +24,8 @@ LEASE = datetime.timedelta(seconds=60)  # that who delivers has a webhook for, a
 # Of one webhook in a round: others wait.
 AT_ONCE, TURN = 100, datetime.timedelta(seconds=30)
 FIRST_PAUSE, LONGEST_PAUSE = datetime.timedelta(seconds=15), datetime.timedelta(hours=4)
-GIVEN_UP_AFTER = datetime.timedelta(days=3)
+# And after so many failures: a server that was itself off for days has tried nothing meanwhile.
+GIVEN_UP_AFTER, LEAST_TRIES = datetime.timedelta(days=3), 12
 PORTS = {"http": 80, "https": 443}
 Clock = Callable[[], datetime.datetime]
 
@@ -92,7 +93,7 @@ def _fail(principal: Principal, hook: Webhook, error: Unanswered, *, now: dateti
         failing_since=since,
         last_error=str(error)[:200],
         not_before=now + pause_after(failures),
-        enabled=now - since < GIVEN_UP_AFTER,
+        enabled=now - since < GIVEN_UP_AFTER or failures < LEAST_TRIES,
     )
     log.warning("webhook_failed", webhook=str(hook.id), why=str(error), failures=failures, enabled=hook.enabled)
 

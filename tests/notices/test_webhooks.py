@@ -195,22 +195,32 @@ def test_it_is_disabled_after_three_days_and_goes_on_where_it_stopped(admin, rec
     made = make(admin, receiver.address)
     row = teller.doubt()
     receiver.answers = [503] * 20
-    day, tries = datetime.timedelta(days=1), 0
+    day = datetime.timedelta(days=1)
     deliver()
     assert read(admin, made)["failing_since"]
-    deliver(later=2 * day)
+    for hours in range(5, 60, 5):
+        deliver(later=datetime.timedelta(hours=hours))
     assert read(admin, made)["enabled"]
     deliver(later=3 * day + datetime.timedelta(seconds=1))
     found = read(admin, made)
-    assert (found["enabled"], found["failures"], found["last_error"]) == (False, 3, "HTTP 503")
-    tries = len(receiver.heard)
+    assert (found["enabled"], found["failures"], found["last_error"]) == (False, 13, "HTTP 503")
     deliver(later=4 * day)
-    assert len(receiver.heard) == tries == 3
+    assert len(receiver.heard) == 13
     receiver.answers = []
     answer = admin.client.patch(f"{URL}/{made['id']}", {"enabled": True}, format="json").json()
     assert (answer["enabled"], answer["failures"], answer["failing_since"]) == (True, 0, None)
     assert deliver() == 1
     assert receiver.told[-1]["data"]["fragment_id"] == str(row.id)
+
+
+def test_days_in_which_nothing_was_tried_disable_nothing(admin, receiver, teller, deliver):
+    """The server was off: one failure before and one after are no three days in vain."""
+    made = make(admin, receiver.address)
+    teller.doubt()
+    receiver.answers = [503] * 2
+    deliver()
+    deliver(later=datetime.timedelta(days=4))
+    assert (read(admin, made)["enabled"], read(admin, made)["failures"]) == (True, 2)
 
 
 def test_pauses_grow_up_to_hours():
