@@ -13,8 +13,8 @@ from conflicts.events import Announcement, Bookmark, list_events
 from memories import access, spans
 from memories.access import Principal
 from memories.models import Webhook
+from memories.providers.addresses import pinned
 from memories.providers.http import CONNECT, Unanswered, answered_within, unanswered
-from memories.webhooks.addresses import resolve
 from memories.webhooks.hooks import place_of
 from memories.webhooks.signatures import secret_of, sign
 
@@ -26,7 +26,6 @@ AT_ONCE, TURN = 100, datetime.timedelta(seconds=30)
 FIRST_PAUSE, LONGEST_PAUSE = datetime.timedelta(seconds=15), datetime.timedelta(hours=4)
 # And after so many failures: a server that was itself off for days has tried nothing meanwhile.
 GIVEN_UP_AFTER, LEAST_TRIES = datetime.timedelta(days=3), 12
-PORTS = {"http": 80, "https": 443}
 Clock = Callable[[], datetime.datetime]
 
 
@@ -132,18 +131,10 @@ def body_of(announcement: Announcement) -> bytes:
 
 
 def _post(client: httpx2.Client, url: str, body: bytes, headers: dict[str, str]) -> None:
-    named = httpx2.URL(url)
-    host = named.raw_host.decode()
-    # Looked up once and connected to by its address: a second look could find another one.
-    target = named.copy_with(host=resolve(host, named.port or PORTS[named.scheme]))
+    sent = pinned(url)
+    sent["headers"] |= headers
     try:
-        with client.stream(
-            "POST",
-            target,
-            content=body,
-            headers={**headers, "Host": named.netloc.decode()},
-            extensions={"sni_hostname": host},
-        ) as answer:
+        with client.stream("POST", content=body, **sent) as answer:
             if not answer.is_success:
                 raise Unanswered(f"HTTP {answer.status_code}", kind="status", status=answer.status_code)
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:

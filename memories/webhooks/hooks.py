@@ -17,7 +17,7 @@ from memories.errors import NovaError
 from memories.models import Webhook
 from memories.models.enums import Verb
 from memories.models.recall_notices import SALT
-from memories.webhooks.addresses import is_allowed
+from memories.providers.addresses import is_allowed
 
 MOST = 20  # of one project
 

@@ -14,8 +14,9 @@ from conflicts.events import Bookmark, latest
 from conflicts.models import PendingConflict
 from memories import access, erasure, jobs, tasks, webhooks
 from memories.models import Webhook
+from memories.providers import addresses
 from memories.providers.fake_servers import FakeHandler, FakeServer, running
-from memories.webhooks import addresses, delivery
+from memories.webhooks import delivery
 from memories.workload import Work, projects_with
 
 URL = "/api/v1/webhooks"
@@ -267,7 +268,7 @@ def test_a_slow_receiver_has_its_turn_and_lets_others_have_theirs(admin, receive
 
 def test_names_are_written_as_hosts_and_the_port_goes_along(monkeypatch, receiver):
     looked = []
-    monkeypatch.setattr(delivery, "resolve", lambda host, port: looked.append((host, port)) or "127.0.0.1")
+    monkeypatch.setattr(addresses, "resolve", lambda host, port: looked.append((host, port)) or "127.0.0.1")
     with httpx2.Client(trust_env=False) as client:
         delivery._post(client, f"http://bücher.example:{receiver.server_port}/a", b"{}", {})
     ((headers, _),) = receiver.heard

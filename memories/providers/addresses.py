@@ -1,14 +1,17 @@
-"""Where webhooks may lead: not into the networks of the server, unless the operator allows it."""
+"""Where addresses that others name may lead: not into the networks of the server, unless the operator allows it."""
 
 import ipaddress
 import socket
+from typing import Any
 
+import httpx2
 from django.conf import settings
 
 from memories.providers.http import Unanswered
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 UNICAST = ipaddress.IPv6Network("2000::/3")  # all that the internet routes
+PORTS = {"http": 80, "https": 443}
 TRANSLATED = ipaddress.IPv6Network("64:ff9b::/96")  # leads to the IPv4 address in its last bytes
 
 
@@ -17,6 +20,17 @@ class PrivateAddress(Unanswered):
 
     def __init__(self) -> None:
         super().__init__("private address", kind="private")
+
+
+def pinned(url: str) -> dict[str, Any]:
+    """Return a request's `url`, `headers` and `extensions`: by its address, so that no second look finds another one.
+
+    Raise Unanswered, PrivateAddress.
+    """
+    named = httpx2.URL(url)
+    host = named.raw_host.decode()
+    target = named.copy_with(host=resolve(host, named.port or PORTS[named.scheme]))
+    return {"url": target, "headers": {"Host": named.netloc.decode()}, "extensions": {"sni_hostname": host}}
 
 
 def resolve(host: str, port: int) -> str:
@@ -32,7 +46,7 @@ def resolve(host: str, port: int) -> str:
 
 
 def is_allowed(address: Address) -> bool:
-    """Return whether webhooks may be sent there."""
+    """Return whether a request may be sent there."""
     return settings.WEBHOOK_PRIVATE_ADDRESSES or _is_public(address)
 
 
