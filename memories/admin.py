@@ -18,6 +18,7 @@ from django.urls import Resolver404, resolve
 from django.utils import timezone
 
 from memories import access, jobs, upkeep
+from memories.access import authorizations
 from memories.models import EmbeddingModel, Membership, Project
 from memories.recall_checks import RecallLost
 
@@ -133,3 +134,25 @@ class MembershipAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     list_select_related = ("user", "project")
     search_fields = ("user__username", "project__name")
     readonly_fields = ("created_at",)
+
+    def save_model(self, request: HttpRequest, obj: Membership, form: Any, change: bool) -> None:
+        """Keep it; who may do less lets their programs do no more."""
+        former = Membership.objects.filter(pk=obj.pk).select_related("project").first()
+        super().save_model(request, obj, form, change)
+        _end_unfounded(obj, *([former] if former else []))
+
+    def delete_model(self, request: HttpRequest, obj: Membership) -> None:
+        """Take somebody out of a project, and their programs."""
+        super().delete_model(request, obj)
+        _end_unfounded(obj)
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Membership]) -> None:
+        """Take several out."""
+        rows = list(queryset.select_related("project"))
+        super().delete_queryset(request, queryset)
+        _end_unfounded(*rows)
+
+
+def _end_unfounded(*rows: Membership) -> None:
+    for row in rows:
+        authorizations.end_unfounded(row.project, row.user_id, now=timezone.now())

@@ -163,6 +163,7 @@ class Settings(BaseSettings):
     PORT: Annotated[int, "server.port"] = 8000
     ALLOWED_HOSTS: Annotated[Words, "server.allowed_hosts"] = ["localhost", "127.0.0.1", "[::1]"]
     CSRF_TRUSTED_ORIGINS: Annotated[Words, "server.csrf_trusted_origins"] = []
+    OAUTH_CLIENT_DOCUMENTS: Annotated[Flag, "server.oauth_client_documents"] = False
     CORS_ALLOWED_ORIGINS: Annotated[Words, "server.cors_allowed_origins", ORIGINS] = []
     BEHIND_TLS: Annotated[Flag, "server.behind_tls"] = False
     TRUSTED_PROXIES: Annotated[Words, "server.trusted_proxies"] = ["127.0.0.1", "::1"]

@@ -26,8 +26,9 @@ CODE_LIFE = datetime.timedelta(minutes=2)
 TOKEN_LIFE = datetime.timedelta(hours=1)
 REFRESH_LIFE = datetime.timedelta(days=30)
 # In which a refresh is answered again: its answer was lost, or two programs of the client asked at once.
-AGAIN = datetime.timedelta(seconds=60)
+AGAIN = datetime.timedelta(seconds=20)
 CEILING = SourceClass.TOOL_OUTPUT
+OWNER_LIMIT = 100  # characters of an owner's name
 
 
 class NotAuthorized(Exception):
@@ -42,7 +43,8 @@ class Consent:
     project: str
     user_id: int
     client: str
-    redirect_uri: str
+    client_name: str
+    redirect_uri: str  # empty where the client named none
     challenge: str
     resource: str
     namespaces: list[str]
@@ -75,6 +77,7 @@ def consent(principal: Principal, client: OAuthClient, **asked: Any) -> str:
         project=principal.project,
         user_id=principal.user_id,
         client=client.digest,
+        client_name=client.name,
         **asked,
     )
     for verb in made.verbs:
@@ -94,10 +97,8 @@ def redeem(given: Consent, client: OAuthClient, *, now: datetime.datetime) -> To
     person = _person(given.user_id, given.project, given.verbs)
     if person is None:
         raise NotAuthorized
-    project, made = Project.objects.get(id=person.project_id), uuid.UUID(given.id)
+    project, made, owner = Project.objects.get(id=person.project_id), uuid.UUID(given.id), _owner_of(person)
     text = KeyText(KeyText.fresh().key_id, _secret(made, 0))
-    # One for all clients of a person: several are no independent voices, and none of them is the person.
-    owner = f"client:{person.owner.removeprefix('user:')}"[:100]
     try:
         with access.enter(person, why="authorize client"):
             issued = keys.issue(project, given.request, owner=owner, expires_at=now + TOKEN_LIFE, by=person, text=text)
@@ -107,13 +108,16 @@ def redeem(given: Consent, client: OAuthClient, *, now: datetime.datetime) -> To
                 key=issued.row,
                 user_id=given.user_id,
                 client_id=client.id,
-                client_name=client.name,
+                client_name=given.client_name,
                 refreshed_at=now,
                 created_at=now,
             )
     except IntegrityError as error:
         _end(project, Authorization.objects.filter(id=made), now=now)
         raise NotAuthorized from error
+    if _person(given.user_id, given.project, given.verbs) is None:  # they lost their role meanwhile
+        _end(project, Authorization.objects.filter(id=made), now=now)
+        raise NotAuthorized
     log.info("client_authorized", project=project.name, key=issued.row.key_id, user=given.user_id)
     return _tokens(row, client, issued.text, lives=TOKEN_LIFE, verbs=given.verbs)
 
@@ -133,8 +137,8 @@ def refresh(token: str, client: OAuthClient, *, now: datetime.datetime) -> Token
     if not said or not project:
         raise NotAuthorized
     with access.enter(access.system_principal(project), why="refresh key"):
-        rows = Authorization.objects.within(project.id).select_for_update(of=("self",))
-        row = rows.filter(id=said["id"], key__revoked_at=None).select_related("key__grant").first()
+        rows = Authorization.objects.within(project.id).select_for_update(of=("self", "key"))
+        row = rows.filter(id=said["id"]).select_related("key__grant").first()
         is_founded = row is not None and _refresh(row, said["n"], project, now=now)
     if row is None or not is_founded:
         raise NotAuthorized
@@ -147,39 +151,55 @@ def _refresh(row: Authorization, n: int, project: Project, *, now: datetime.date
     key: ApiKey = row.key
     is_allowed = _person(row.user_id, project.name, key.grant.verbs) is not None
     is_again = n == row.refreshes - 1 and now - row.refreshed_at <= AGAIN
-    if is_allowed and n == row.refreshes:
+    if not is_allowed or not (is_again or n == row.refreshes):
+        # Also one that is contained, which would work again once that is taken back.
+        keys.revoke(project, key.key_id, now=now)
+        log.warning("authorization_ended", project=project.name, key=key.key_id, used_before=is_allowed)
+        return False
+    if n == row.refreshes and key.revoked_at is None:
         row.refreshes, row.refreshed_at = row.refreshes + 1, now
         row.save(update_fields=["refreshes", "refreshed_at"])
         key.digest, key.expires_at = KeyText(key.key_id, _secret(row.id, row.refreshes)).digest, now + TOKEN_LIFE
         key.save(update_fields=["digest", "expires_at"])
-    elif not (is_allowed and is_again):
-        key.revoked_at = now
-        key.save(update_fields=["revoked_at"])
-        log.warning("authorization_ended", project=project.name, key=key.key_id, used_before=is_allowed)
     return key.revoked_at is None
 
 
-def find(token: str, *, now: datetime.datetime) -> Authorization | None:
-    """Return the authorization that an access token is of; None for one that is none, or has ended."""
-    principal = access.principal_of_key(token, now=now)
-    if principal is None:
-        return None
-    with access.enter(access.system_principal(Project.objects.get(id=principal.project_id)), why="find authorization"):
-        found: Authorization | None = Authorization.objects.filter(key=principal.key_id).first()
-        return found
+def end(token: str, client: OAuthClient, *, now: datetime.datetime) -> None:
+    """End the authorization that one of a client's tokens is of, with its other token; none for any other token."""
+    if said := read_refresh(token, client):
+        project_id, which = said["project"], {"id": said["id"]}
+    elif principal := access.principal_of_key(token, now=now):
+        project_id, which = principal.project_id, {"key": principal.key_id, "client_id": client.id}
+    else:
+        return
+    if project := Project.objects.filter(id=project_id).first():
+        _end(project, Authorization.objects.filter(**which), now=now)
 
 
-def end(project_id: Any, authorization_id: Any, *, now: datetime.datetime) -> None:
-    """End an authorization, with all of its tokens."""
-    project = Project.objects.filter(id=project_id).first()
-    if project:
-        _end(project, Authorization.objects.filter(id=authorization_id), now=now)
+def of_person(principal: Principal, *, now: datetime.datetime) -> list[Authorization]:
+    """Return what a person lets clients do in a project, the newest first; those that ended are left out."""
+    with access.enter(principal, why="authorizations"):
+        rows = Authorization.objects.within(principal.project_id).filter(user_id=principal.user_id)
+        rows = rows.filter(key__revoked_at=None, refreshed_at__gt=now - REFRESH_LIFE).select_related("key__grant")
+        return list(rows.order_by("-created_at", "-id"))
+
+
+def withdraw(principal: Principal, authorization_id: uuid.UUID, *, now: datetime.datetime) -> Authorization:
+    """End what a person let a client do, as they wish. Raise NotFound for what is not theirs."""
+    project = Project.objects.get(id=principal.project_id)
+    with access.enter(principal, why="withdraw authorization"):
+        rows = Authorization.objects.within(project.id).filter(id=authorization_id, user_id=principal.user_id)
+        row: Authorization | None = rows.first()
+        if row is None:
+            raise access.NotFound("authorization")
+        _end(project, rows, now=now)
+    return row
 
 
 def end_unfounded(project: Project, user_id: int, *, now: datetime.datetime) -> None:
     """End what a person let clients do and may not do any more."""
     with access.enter(access.system_principal(project), why="end authorization"):
-        rows = Authorization.objects.within(project.id).filter(user_id=user_id, key__revoked_at=None)
+        rows = Authorization.objects.within(project.id).filter(user_id=user_id)
         for row in rows.select_related("key__grant"):
             if _person(user_id, project.name, row.key.grant.verbs) is None:
                 _end(project, rows.filter(id=row.id), now=now)
@@ -187,8 +207,14 @@ def end_unfounded(project: Project, user_id: int, *, now: datetime.datetime) -> 
 
 def _end(project: Project, rows: Any, *, now: datetime.datetime) -> None:
     with access.enter(access.system_principal(project), why="end authorization"):
-        living = ApiKey.objects.within(project.id).filter(revoked_at=None)
-        living.filter(id__in=rows.within(project.id).values("key")).update(revoked_at=now)
+        for key_id in rows.within(project.id).values_list("key__key_id", flat=True):
+            keys.revoke(project, key_id, now=now)
+
+
+def _owner_of(person: Principal) -> str:
+    """Return the owner of all clients of a person: they are one voice, and it is not the person's own."""
+    name = f"client:{person.owner.removeprefix('user:')}"
+    return name if len(name) <= OWNER_LIMIT else f"client:#{person.user_id}"  # which no username begins with
 
 
 def _person(user_id: int, project: str, verbs: Iterable[str]) -> Principal | None:

@@ -130,6 +130,7 @@ def enrol(project: Project, user: Any, *, role: str) -> None:
     """Give a person a role in a project, whatever they had; for who operates the installation. Raise BadRole."""
     _check(role)
     Membership.objects.update_or_create(project=project, user=user, defaults={"role": role})
+    authorizations.end_unfounded(project, user.pk, now=timezone.now())
 
 
 def _check(role: str) -> None:

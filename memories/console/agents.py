@@ -119,7 +119,7 @@ def issue(request: Any) -> HttpResponse:
     )
     project = Project.objects.get(id=request.principal.project_id)
     owner = form.get("owner", "").strip()[:100] or None
-    if owner and ("\0" in owner or owner.startswith("user:")):
+    if owner and ("\0" in owner or owner.startswith(("user:", "client:"))):
         return _page(request, Refusal("This key can’t be made", "Another name for the owner, please."))
     made, refusal = run_action(lambda: keys.issue(project, options, owner=owner, by=request.principal))
     return _page(request, refusal) if made is None else _redirect(request, issued=made.text)

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import parse_qsl, urlencode, urlsplit
+from urllib.parse import urlencode, urlsplit
 
 from django.http import HttpResponse
 from django.shortcuts import render
@@ -11,16 +11,15 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_http_methods
 
-from memories.access import Principal, authorizations, oauth_clients
-from memories.access.oauth_clients import LOOPBACK, SCOPES, OAuthClient
+from memories.access import Principal, authorizations, client_documents, oauth_clients
+from memories.access.oauth_clients import LOOPBACK, OAuthClient
 from memories.console.auth import member
 from memories.console.errors import Refusal, run_action
 from memories.console.snippets import server_url
 
 CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}")  # SHA-256 in base64 (RFC 7636, 4.2)
-STATE_LIMIT = 2000
 AGENT = "assistant"  # whose memory it is, unless the person says otherwise
-BAD_REQUEST = "This link can’t be followed"
+NOT_CONNECTED = "This link can’t be followed"
 
 
 class BadAuthorization(Exception):
@@ -52,8 +51,8 @@ class AuthorizationRequest:
     def answer(self, site: str, **told: str) -> str:
         """Return the address that tells the client: a code, or an error."""
         parts = urlsplit(self.redirect_uri)
-        told |= {"state": self.state} if self.state else {}
-        return parts._replace(query=urlencode([*parse_qsl(parts.query), *told.items(), ("iss", site)])).geturl()
+        query = urlencode({**told, **({"state": self.state} if self.state else {}), "iss": site})
+        return parts._replace(query=f"{parts.query}&{query}" if parts.query else query).geturl()
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -62,28 +61,44 @@ class AuthorizationRequest:
 @sensitive_variables("code")
 def authorize(request: Any) -> HttpResponse:
     """Ask the person, or tell the client what they said."""
-    client = oauth_clients.find_client(request.GET.get("client_id", ""))
+    client, refusal = run_action(lambda: _client(request.GET.get("client_id", "")))
     if client is None:
-        return _stop(request, "The application that sent you here is not known to this server: connect it anew.")
-    redirect_uri = request.GET.get("redirect_uri", client.redirect_uris[0] if len(client.redirect_uris) == 1 else "")
+        return _stop(request, refusal or Refusal(NOT_CONNECTED, "This server does not know what sent you here."))
+    only = client.redirect_uris[0] if len(client.redirect_uris) == 1 else ""
+    redirect_uri = request.GET.get("redirect_uri") or only
     if not client.takes(redirect_uri):
-        return _stop(request, "The application wants the answer sent to an address that it never registered.")
-    site, state = server_url(request), request.GET.get("state", "")[:STATE_LIMIT]
+        return _stop(request, Refusal(NOT_CONNECTED, "It wants the answer at an address that it never registered."))
+    site, state = oauth_clients.canonical(server_url(request)), request.GET.get("state", "")
     try:
         asked = AuthorizationRequest(client, redirect_uri, state, *_wish(request, client, f"{site}/mcp"))
     except BadAuthorization as error:
-        asked = AuthorizationRequest(client, redirect_uri, state, "", [])
-        return _tell(request, asked, asked.answer(site, error=error.error, error_description=str(error)))
-    if request.method != "POST":
-        return _ask(request, asked)
+        asked, why = AuthorizationRequest(client, redirect_uri, state, "", []), str(error)
+        return _tell(request, asked, asked.answer(site, error=error.error, error_description=why), why=why)
+    return _decide(request, asked, site) if request.method == "POST" else _ask(request, asked)
+
+
+def _client(client_id: str) -> OAuthClient | None:
+    """Return who asks. Raise BadClient where it can't be read what it says of itself."""
+    if client_id.startswith("https://"):
+        return client_documents.read_client(client_id)
+    return oauth_clients.find_client(client_id)
+
+
+def _decide(request: Any, asked: AuthorizationRequest, site: str) -> HttpResponse:
     if request.POST.get("decision") != "allow":
         return _tell(request, asked, asked.answer(site, error="access_denied", error_description="The person said no."))
     given = {"namespaces": request.POST.get("namespaces", "").split(), "verbs": request.POST.getlist("verbs")}
     if not set(given["verbs"]) <= set(_verbs(request.principal, asked)):
         return _ask(request, asked, Refusal("Nothing was allowed", "That is more than was asked for."))
-    sent = {"redirect_uri": redirect_uri, "challenge": asked.challenge, "resource": f"{site}/mcp"}
-    code, refusal = run_action(lambda: authorizations.consent(request.principal, client, **sent, **given))
-    return _ask(request, asked, refusal) if code is None else _tell(request, asked, asked.answer(site, code=code))
+    sent = {
+        "redirect_uri": request.GET.get("redirect_uri", ""),
+        "challenge": asked.challenge,
+        "resource": f"{site}/mcp",
+    }
+    code, refusal = run_action(lambda: authorizations.consent(request.principal, asked.client, **sent, **given))
+    if code is None:
+        return _ask(request, asked, refusal)
+    return _tell(request, asked, asked.answer(site, code=code), is_allowed=True)
 
 
 def _wish(request: Any, client: OAuthClient, ours: str) -> tuple[str, list[str]]:
@@ -94,12 +109,20 @@ def _wish(request: Any, client: OAuthClient, ours: str) -> tuple[str, list[str]]
     challenge = told.get("code_challenge", "")
     if told.get("code_challenge_method") != "S256" or not CHALLENGE.fullmatch(challenge):
         raise BadAuthorization("invalid_request", "Send a code_challenge, made by S256.")
-    if any(resource.rstrip("/") != ours for resource in told.getlist("resource")):
+    if any(_is_other(resource, ours) for resource in told.getlist("resource") if resource):
         raise BadAuthorization("invalid_target", f"The resource here is {ours}.")
-    verbs = told.get("scope", "").split() or list(client.scopes)
-    if not set(verbs) <= set(client.scopes):
+    asked = oauth_clients.known_scopes(told.get("scope", "").split()) if told.get("scope") else client.scopes
+    verbs = [verb for verb in asked if verb in client.scopes]
+    if not verbs:
         raise BadAuthorization("invalid_scope", f"This client registered for {' '.join(client.scopes)}.")
-    return challenge, [verb for verb in SCOPES if verb in verbs]
+    return challenge, verbs
+
+
+def _is_other(resource: str, ours: str) -> bool:
+    try:
+        return oauth_clients.canonical(resource) != ours
+    except ValueError:
+        return True
 
 
 def _verbs(principal: Principal, asked: AuthorizationRequest) -> list[str]:
@@ -127,12 +150,17 @@ def _with(query: Any, project: str) -> str:
     return f"?{query.urlencode()}"
 
 
-def _tell(request: Any, asked: AuthorizationRequest, answer: str) -> HttpResponse:
-    """Lead back to the client by a page: browsers would not follow a form to another site, or to an application."""
-    context = {"asked": asked, "answer": answer, "is_allowed": "code=" in urlsplit(answer).query}
+def _tell(
+    request: Any, asked: AuthorizationRequest, answer: str, *, is_allowed: bool = False, why: str = ""
+) -> HttpResponse:
+    """Lead back to the client by a page: browsers would not follow a form to another site, or to an application.
+
+    It goes by itself only after the person decided: else any link to this server would lead wherever it says.
+    """
+    context = {"asked": asked, "answer": answer, "is_allowed": is_allowed, "why": why}
     return render(request, "console/authorized.html", context)
 
 
-def _stop(request: Any, why: str) -> HttpResponse:
+def _stop(request: Any, refusal: Refusal) -> HttpResponse:
     """Tell the person alone: nobody knows whether the address to answer is the client's."""
-    return render(request, "console/authorized.html", {"refusal": Refusal(BAD_REQUEST, why)}, status=400)
+    return render(request, "console/authorized.html", {"refusal": refusal}, status=400)

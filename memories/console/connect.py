@@ -1,20 +1,23 @@
 """/connect/: snippets that work as they stand, and whether the first memory has arrived."""
 
+import uuid
 from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
-from django.http import HttpResponse
+from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.template.loader import render_to_string
+from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from memories import access
-from memories.access import Principal
+from memories.access import Principal, authorizations
 from memories.console.auth import member
 from memories.console.errors import Refusal
+from memories.console.form_addresses import takes_form
 from memories.console.snippets import key_command, server_url
 from memories.models import Fragment
 from memories.models.namespace import FORM
@@ -82,12 +85,22 @@ def connect(request: Any) -> HttpResponse:
         "snippets": snippets(url, namespace=wanted),
         "key_command": key_command(project=project),
         "arrived": _newest(request.principal, wanted),
+        "let_in": [] if request.htmx else authorizations.of_person(request.principal, now=timezone.now()),
         "now": timezone.now(),
         "refusal": refusal,
         "typed": typed,
     }
     part = "#arrival" if request.htmx else ""
     return render(request, f"console/connect.html{part}", context, status=400 if refusal else 200)
+
+
+@takes_form
+@never_cache
+@member
+def withdraw(request: Any, authorization_id: uuid.UUID) -> HttpResponse:
+    """Lock out a program that the person let in."""
+    authorizations.withdraw(request.principal, authorization_id, now=timezone.now())
+    return HttpResponseRedirect(f"{reverse('console:connect')}#let-in", status=303)
 
 
 def _newest(principal: Principal, name: str) -> Fragment | None:

@@ -34,7 +34,7 @@ from memories.console import (
     webhooks,
 )
 from memories.console.authorize import authorize
-from memories.console.connect import connect
+from memories.console.connect import connect, withdraw
 from memories.console.explorer import explorer
 from memories.console.form_addresses import takes_form
 from memories.console.installation import installation
@@ -118,6 +118,7 @@ urlpatterns = [
     path("audit/", audit.audit, name="audit"),
     path("installation/", installation, name="installation"),
     path("connect/", connect, name="connect"),
+    path("connect/<uuid:authorization_id>/withdraw/", withdraw, name="withdraw"),
     path("consolidation/", consolidation.runs, name="consolidation"),
     path("consolidation/<uuid:operation_id>/", operations.one, name="run"),
     path("consolidation/<uuid:operation_id>/apply/", consolidation.apply, name="apply"),

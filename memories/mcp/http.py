@@ -14,6 +14,8 @@ from django.http import HttpResponse
 from django.http.request import split_domain_port, validate_host
 from django.utils import timezone
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from starlette.formparsers import MultiPartException
+from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import HTTPConnection
 
 from memories.mcp import oauth
@@ -43,16 +45,29 @@ class Door:
             max_request_body_size=settings.DATA_UPLOAD_MAX_MEMORY_SIZE,
         )
 
+        # Browsers ask first, and show a page only what they are told to.
+        self._for_pages = CORSMiddleware(
+            self._serve,
+            allow_origins=["*"] if settings.CORS_ALLOW_ALL_ORIGINS else _origins(),
+            allow_methods=["POST"],
+            allow_headers=["*"],
+            expose_headers=["WWW-Authenticate"],
+        )
+
     def running(self) -> AbstractAsyncContextManager[None]:
         """Around the time in which requests are answered."""
         return self._manager.run()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request of a caller who is known; others get the problem the API would answer."""
-        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        headers = _headers(scope)
         if scope["path"] in oauth.ANSWERS:
             await _authorize(scope, receive, send, host=headers.get("host", ""))
-            return
+        else:
+            await self._for_pages(scope, receive, send)
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = _headers(scope)
         refusal = refused(scope["method"], headers)
         if refusal is None:
             caller = sync_to_async(_admitted, thread_sensitive=False)
@@ -69,6 +84,15 @@ class Door:
         await _answer(refusal, send)
 
 
+def _headers(scope: Scope) -> dict[str, str]:
+    return {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+
+
+def _origins() -> list[str]:
+    """Return whose pages may call."""
+    return [*settings.CORS_ALLOWED_ORIGINS, *settings.CSRF_TRUSTED_ORIGINS]
+
+
 async def _authorize(scope: Scope, receive: Receive, send: Send, *, host: str) -> None:
     """Answer a client that asks for tokens, or how to get them."""
     methods, answer = oauth.ANSWERS[scope["path"]]
@@ -79,6 +103,8 @@ async def _authorize(scope: Scope, receive: Receive, send: Send, *, host: str) -
     else:
         try:
             await answer(scope, receive, send)
+        except MultiPartException as error:
+            await _answer(problem(400, "malformed", detail=error.message), send)
         except Exception as error:  # noqa: BLE001  # every error has its problem
             await _answer(handler(error, {}), send)
 
@@ -121,8 +147,9 @@ def refused(method: str, headers: dict[str, str]) -> HttpResponse | None:
     if not is_ours(headers.get("host", "")):
         return _misdirected()
     origin = headers.get("origin")
-    if origin and not (is_ours(origin.partition("://")[2]) or origin in settings.CSRF_TRUSTED_ORIGINS):
-        return problem(403, "not_permitted", detail="Pages of this origin may not call; see CSRF_TRUSTED_ORIGINS.")
+    is_known = settings.CORS_ALLOW_ALL_ORIGINS or origin in _origins()
+    if origin and not (is_known or is_ours(origin.partition("://")[2])):
+        return problem(403, "not_permitted", detail="Pages of this origin may not call; see CORS_ALLOWED_ORIGINS.")
     return None
 
 

@@ -4,17 +4,19 @@ The protocol's own library reads and checks what is sent (RFC 6749, 7009, 7591, 
 """
 
 import datetime
+import math
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any, TypeVar
 
 from asgiref.sync import sync_to_async
+from django.conf import settings
 from django.db import close_old_connections
 from django.utils import timezone
-from mcp.server.auth.handlers.metadata import MetadataHandler, ProtectedResourceMetadataHandler
+from mcp.server.auth.handlers.metadata import ProtectedResourceMetadataHandler
 from mcp.server.auth.handlers.register import RegistrationHandler
-from mcp.server.auth.handlers.revoke import RevocationHandler
 from mcp.server.auth.handlers.token import TokenHandler
-from mcp.server.auth.middleware.client_auth import ClientAuthenticator
+from mcp.server.auth.middleware.client_auth import AuthenticationError, ClientAuthenticator
 from mcp.server.auth.provider import (
     AccessToken,
     AuthorizationCode,
@@ -24,16 +26,18 @@ from mcp.server.auth.provider import (
     RegistrationError,
     TokenError,
 )
-from mcp.server.auth.routes import cors_middleware
 from mcp.server.auth.settings import ClientRegistrationOptions
+from mcp.server.transport_security import RequestBodyLimitMiddleware
 from mcp.shared.auth import OAuthClientInformationFull, OAuthMetadata, OAuthToken, ProtectedResourceMetadata
 from pydantic import AnyUrl
+from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
+from starlette.routing import request_response
 
 from memories.access import authorizations, oauth_clients
 from memories.access.authorizations import NotAuthorized, Tokens
-from memories.access.oauth_clients import METHODS, SCOPES, BadClient, OAuthClient
+from memories.access.oauth_clients import METHODS, SCOPES, BadClient, BadRedirect, OAuthClient
 
 PREFIX = "/oauth"
 AUTHORIZE, TOKEN, REGISTER, REVOKE = (f"{PREFIX}/{name}" for name in ("authorize", "token", "register", "revoke"))
@@ -41,7 +45,9 @@ RESOURCE = "/mcp"
 ABOUT_RESOURCE, ABOUT_SERVER = "/.well-known/oauth-protected-resource", "/.well-known/oauth-authorization-server"
 # Where clients look for it that are told of a server below a path.
 ABOUT_SERVER_BELOW = "/.well-known/openid-configuration"
-CODE_LEFT = 60.0  # seconds that a code is told to be good for: the signature says it
+LARGEST = 32_768  # bytes of a request
+# What OpenID Connect asks of a document at that address; there are no identity tokens here.
+OPENID = {"subject_types_supported": ["public"], "id_token_signing_alg_values_supported": ["RS256"]}
 
 T = TypeVar("T")
 Handler = Callable[[Request], Awaitable[Response]]
@@ -57,19 +63,21 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
 
     async def register_client(self, client_info: OAuthClientInformationFull) -> None:
         """Fill in the id, and the secret of a client that keeps one. Raise RegistrationError."""
-        scopes = (client_info.scope or "").split()
         try:
             made = oauth_clients.register(
                 client_info.client_name or "",
                 [str(uri) for uri in client_info.redirect_uris or []],
                 method=client_info.token_endpoint_auth_method or "",
-                scopes=scopes,
+                scopes=(client_info.scope or "").split(),
             )
         except BadClient as error:
-            raise RegistrationError("invalid_client_metadata", str(error)) from error
-        client_info.client_id, client_info.client_secret = made.id, made.secret
+            is_redirect = isinstance(error, BadRedirect)
+            raise RegistrationError(
+                "invalid_redirect_uri" if is_redirect else "invalid_client_metadata", str(error)
+            ) from error
+        for name, told in _described(made).model_dump(exclude_unset=True).items():
+            setattr(client_info, name, told)
         client_info.client_secret_expires_at = None if made.secret is None else 0
-        client_info.client_name = made.name
 
     async def authorize(self, client: OAuthClientInformationFull, params: AuthorizationParams) -> str:
         """Raise NotImplementedError: people are asked by the console."""
@@ -85,11 +93,11 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
         return AuthorizationCode(
             code=authorization_code,
             scopes=given.verbs,
-            expires_at=timezone.now().timestamp() + CODE_LEFT,
+            expires_at=math.inf,  # the signature says it
             client_id=client.client_id,
             code_challenge=given.challenge,
-            redirect_uri=AnyUrl(given.redirect_uri),
-            redirect_uri_provided_explicitly=True,
+            redirect_uri=AnyUrl(given.redirect_uri or given.resource),
+            redirect_uri_provided_explicitly=bool(given.redirect_uri),
             resource=given.resource,
         )
 
@@ -117,20 +125,12 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
         return await _told(lambda now: authorizations.refresh(refresh_token.token, known, now=now))
 
     async def load_access_token(self, token: str) -> AccessToken | None:
-        """Return whose an access token is; None for one that is none, or has ended."""
-        found = await _work(lambda now: authorizations.find(token, now=now))
-        return AccessToken(token=token, client_id=found.client_id, scopes=list(SCOPES)) if found else None
+        """Raise NotImplementedError: an access token is a key, which is looked up as such."""
+        raise NotImplementedError
 
     async def revoke_token(self, token: AccessToken | RefreshToken) -> None:
-        """End the authorization that a token is of, with its other token."""
-        if isinstance(token, AccessToken):
-            row = await _work(lambda now: authorizations.find(token.token, now=now))
-            where = (row.project_id, row.id) if row else None
-        else:
-            said = authorizations.read_refresh(token.token, _known_id(token.client_id))
-            where = (said["project"], said["id"]) if said else None
-        if where:
-            await _work(lambda now: authorizations.end(*where, now=now))
+        """Raise NotImplementedError: see `_revoke`."""
+        raise NotImplementedError
 
 
 def _described(client: OAuthClient) -> OAuthClientInformationFull:
@@ -145,13 +145,9 @@ def _described(client: OAuthClient) -> OAuthClientInformationFull:
 
 
 def _known(client: OAuthClientInformationFull) -> OAuthClient:
-    return _known_id(client.client_id)
-
-
-def _known_id(client_id: str) -> OAuthClient:
-    found = oauth_clients.find_client(client_id)
-    assert found  # the library has asked for it
-    return found
+    """Return the client that was described."""
+    uris = tuple(str(uri) for uri in client.redirect_uris or ())
+    return OAuthClient(client.client_id, client.client_name or "", uris, client.token_endpoint_auth_method or "")
 
 
 async def _told(made: Callable[[datetime.datetime], Tokens]) -> OAuthToken:
@@ -191,8 +187,8 @@ def _about_resource(site: str) -> ProtectedResourceMetadata:
     return ProtectedResourceMetadata.model_validate({**told, "resource_name": "NovaMem"})
 
 
-def _about_server(site: str) -> OAuthMetadata:
-    return OAuthMetadata.model_validate(
+def _about_server(site: str) -> dict[str, Any]:
+    told = OAuthMetadata.model_validate(
         {
             "issuer": site,
             "authorization_endpoint": f"{site}{AUTHORIZE}",
@@ -206,30 +202,57 @@ def _about_server(site: str) -> OAuthMetadata:
             "revocation_endpoint_auth_methods_supported": METHODS,
             "code_challenge_methods_supported": ["S256"],
             "authorization_response_iss_parameter_supported": True,
+            "client_id_metadata_document_supported": settings.OAUTH_CLIENT_DOCUMENTS,
         }
     )
+    return told.model_dump(mode="json", exclude_none=True)
 
 
 def _answers() -> dict[str, tuple[tuple[str, ...], Any]]:
     """Return what answers each path, and to which methods."""
     provider = Provider()
     authenticator = ClientAuthenticator(provider)
-    scopes = ClientRegistrationOptions(enabled=True, valid_scopes=list(SCOPES), default_scopes=list(SCOPES))
+    register = RegistrationHandler(provider, ClientRegistrationOptions(enabled=True, default_scopes=list(SCOPES)))
     get, post = ("GET", "OPTIONS"), ("POST", "OPTIONS")
     handlers: dict[str, tuple[tuple[str, ...], Handler]] = {
-        REGISTER: (post, RegistrationHandler(provider, scopes).handle),
+        REGISTER: (post, register.handle),
         TOKEN: (post, TokenHandler(provider, authenticator).handle),
-        REVOKE: (post, RevocationHandler(provider, authenticator).handle),
+        REVOKE: (post, partial(_revoke, authenticator)),
         ABOUT_SERVER: (get, _tell_server),
-        ABOUT_SERVER_BELOW: (get, _tell_server),
+        ABOUT_SERVER_BELOW: (get, _tell_openid),
         ABOUT_RESOURCE: (get, _tell_resource),
         f"{ABOUT_RESOURCE}{RESOURCE}": (get, _tell_resource),
     }
-    return {path: (methods, cors_middleware(answer, list(methods))) for path, (methods, answer) in handlers.items()}
+    return {path: (methods, _for_all_origins(answer, methods)) for path, (methods, answer) in handlers.items()}
+
+
+def _for_all_origins(answer: Handler, methods: tuple[str, ...]) -> Any:
+    """Return what answers pages of all origins, too: nothing here goes by cookies. Requests have some kB."""
+    limited = RequestBodyLimitMiddleware(request_response(answer), LARGEST)
+    return CORSMiddleware(limited, allow_origins=["*"], allow_methods=methods, allow_headers=["*"])
+
+
+async def _revoke(authenticator: ClientAuthenticator, request: Request) -> Response:
+    """End what a token is of (RFC 7009); whatever else is sent, and an unknown token, is no error."""
+    try:
+        client = await authenticator.authenticate_request(request)
+    except AuthenticationError as error:
+        return JSONResponse({"error": "invalid_client", "error_description": error.message}, 401)
+    token = (await request.form()).get("token")
+    if not isinstance(token, str):
+        return JSONResponse({"error": "invalid_request", "error_description": "Send a token."}, 400)
+    known = _known(client)
+    await _work(lambda now: authorizations.end(token, known, now=now))
+    return Response(headers={"Cache-Control": "no-store"})
 
 
 async def _tell_server(request: Request) -> Response:
-    return await MetadataHandler(_about_server(site_of(request))).handle(request)
+    return JSONResponse(_about_server(site_of(request)))
+
+
+async def _tell_openid(request: Request) -> Response:
+    site = site_of(request)
+    return JSONResponse({**_about_server(site), **OPENID, "jwks_uri": f"{site}{ABOUT_SERVER}"})
 
 
 async def _tell_resource(request: Request) -> Response:
@@ -238,7 +261,7 @@ async def _tell_resource(request: Request) -> Response:
 
 def site_of(request: Any) -> str:
     """Return the server's address as the caller knows it, without a slash at the end."""
-    return str(request.base_url).rstrip("/")
+    return oauth_clients.canonical(str(request.base_url))
 
 
 ANSWERS = _answers()

@@ -84,7 +84,7 @@ def test_who_is_away_for_a_month_asks_again(redeem, refresh):
         refresh(tokens, REFRESH_LIFE + 2 * SECOND)
 
 
-def test_a_refresh_is_answered_again_for_a_minute(redeem, refresh, now):
+def test_a_refresh_is_answered_again_for_some_seconds(redeem, refresh, now):
     tokens = redeem()
     first = refresh(tokens, TOKEN_LIFE)
     again = refresh(tokens, TOKEN_LIFE + AGAIN)

@@ -121,6 +121,7 @@ def world(adam, challenge, contradict, principal, store, settings):
         jobs.run(principal, operation_id)
     with access.enter(principal, why="test"):
         which = {
+            "authorization_id": uuid.UUID(int=7),
             "fragment_id": row.id,
             "check_id": RecallCheck.objects.get().id,
             "view_id": SavedView.objects.get().id,
@@ -249,6 +250,7 @@ def _forms(conflict, proposal, revisions):
         "restore": [{}],
         "purge": [{"confirm": "no"}],
         "logout": [{}],
+        "withdraw": [{}],
         "authorize": [{"verbs": "read", "namespaces": "acme:main", "decision": "allow"}],
     }
 
