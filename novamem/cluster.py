@@ -36,6 +36,8 @@ START = 120  # seconds; crash recovery takes longer than pg_ctl waits by itself
 STOPS = ((signal.SIGINT, 60.0), (signal.SIGQUIT, 10.0), (signal.SIGKILL, 10.0))  # fast, immediate, by force
 SOCKET = re.compile(r"[\w/.+-]{1,90}")  # a socket's path has at most 107 characters, ".s.PGSQL.5432" among them
 MB = 1 << 20
+# Of a cluster that is made anew rather than brought back: nothing waits for the disk.
+FLEETING = {"fsync": "off", "full_page_writes": "off", "synchronous_commit": "off"}
 # The server's log tells that a statement failed, and no values of it: not of forgotten texts either.
 SILENCE = {
     "log_min_error_statement": "panic",
@@ -90,8 +92,11 @@ class PostgresCluster:
             return str(self.data) in psutil.Process(pid).cmdline()
         return False
 
-    def make(self, password: str) -> None:
-        """An empty cluster whose superuser has this password, unless it exists. Raise Unavailable."""
+    def make(self, password: str, *, disposable: bool = False) -> None:
+        """An empty cluster whose superuser has this password, unless it exists; whose loss is none, where disposable.
+
+        Raise Unavailable.
+        """
         if self.data.exists():
             return
         draft, secret = self.home / "data.new", self.home / "password.new"
@@ -99,7 +104,8 @@ class PostgresCluster:
         secret.touch(mode=0o600)
         secret.write_text(password)
         os.chown(secret, *owner(self.home))
-        settings = [f"--set={name}={value}" for name, value in tuning().items()]
+        tuned = tuning() | (FLEETING if disposable else {})
+        settings = [f"--set={name}={value}" for name, value in tuned.items()]
         words = ["-D", str(draft), "-U", SUPERUSER, f"--pwfile={secret}", "-A", "scram-sha-256", *LOCALE, *settings]
         failed, output = self._run("initdb", words)
         secret.unlink()

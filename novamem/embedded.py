@@ -73,7 +73,8 @@ def kept(data_dir: Path, *, disposable: bool = False) -> Iterator[IO[str]]:
             guard = None
             try:
                 if not server.data.exists():
-                    server.make(_passwords(data_dir / PASSWORDS, server)[cluster.SUPERUSER])
+                    password = _passwords(data_dir / PASSWORDS, server)[cluster.SUPERUSER]
+                    server.make(password, disposable=disposable)
                 if server.start():
                     guard = _start_guard(lock, server)
                 stack.close()
