@@ -416,6 +416,15 @@ def anonymous() -> Client:
     return Client()
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Three in four examples of a rule are long: counted over all parameters, so that each value of each is tried."""
+    for item in items:
+        spec = getattr(item, "callspec", None)
+        if spec and item.get_closest_marker("examples") and sum(spec.indices.values()) % 4:
+            item.add_marker(pytest.mark.long)
+
+
 def pytest_collection_finish() -> None:
     """What was collected stays until the end: the garbage collector need not look at it again and again."""
     gc.freeze()

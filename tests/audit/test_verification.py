@@ -13,6 +13,8 @@ from memories import access, audit
 from memories.audit import signatures
 from memories.models import AccountEvent
 
+pytestmark = pytest.mark.examples
+
 EVENT = "memories_fragmentevent"
 COPY = f"""INSERT INTO {EVENT} SELECT (jsonb_populate_record(e, %(other)s::jsonb)).* FROM {EVENT} e
     WHERE pgh_id = %(event)s"""

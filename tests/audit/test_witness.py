@@ -14,6 +14,8 @@ from django.utils import timezone
 from memories import audit
 from novamem import env
 
+pytestmark = pytest.mark.examples
+
 
 class Log(BaseHTTPRequestHandler):
     """A log that keeps what it is told and answers all of it."""

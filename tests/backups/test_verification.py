@@ -32,6 +32,7 @@ def test_a_whole_backup_is_sound_in_both(principal, lived, back_up, job, seen, t
     assert texts() == before
 
 
+@pytest.mark.long
 def test_a_drill_leaves_nothing_behind(principal, store, back_up, job):
     store("acme:main", "The heron nests by the mill.")
     job("drill", backup_id=str(back_up().id))

@@ -24,6 +24,7 @@ def reached(monkeypatch):
     return names
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("kind", "options", "families"),
     [

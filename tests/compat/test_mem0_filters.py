@@ -2,6 +2,8 @@
 
 import pytest
 
+pytestmark = pytest.mark.examples
+
 QUESTION = "where is the heron?"
 HERONS = {
     "nest": {"user_id": "u1", "run_id": "r1", "metadata": {"mood": "good", "size": 2}, "timestamp": "2024-03-01"},

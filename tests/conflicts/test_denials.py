@@ -4,6 +4,8 @@ import pytest
 
 from tests.api.test_store import URL
 
+pytestmark = pytest.mark.examples
+
 
 @pytest.fixture
 def store_statement(alice):

@@ -301,6 +301,7 @@ def test_a_restore_offers_no_way_back_that_is_none(adam, backup, work, principal
 PATHS = ["", "verify/", "drill/", "protect/", "delete/", "restore/"]
 
 
+@pytest.mark.examples
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("role", ["viewer", "reviewer"])
 def test_only_admins(project, backup, count, path, role):
@@ -330,6 +331,7 @@ def test_a_plan_shows_samples_with_their_sentence(adam, backup, principal, work)
     assert "heron" not in str(report)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("seconds", "says"),
     [

@@ -75,6 +75,7 @@ def test_a_branch_of_a_branch_is_a_copy_too(rita, adam, challenge, fork, princip
     assert "acme:deep (1) , acme:side (1)" in text
 
 
+@pytest.mark.long
 def test_the_queue_goes_on_after_fifty(rita, challenge):
     first = [challenge(f"${n + 1}", source_id=f"s{n}") for n in range(52)]
     page = rita.get("/review/")

@@ -17,6 +17,8 @@ from memories.upkeep.consolidation import plan_execution
 from memories.upkeep.lifecycle.removal import Cause, remove_fragments
 from tests.console.conftest import post, words
 
+pytestmark = pytest.mark.examples
+
 HTMX = {"HX-Request": "true", "HX-Target": "live"}
 
 

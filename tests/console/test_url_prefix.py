@@ -68,6 +68,7 @@ def test_every_page_leads_below_the_prefix(world, ada):
     assert seen > 25
 
 
+@pytest.mark.long
 def test_every_form_leads_below_the_prefix(world, ada):
     which, forms = world
     for name, each in forms.items():

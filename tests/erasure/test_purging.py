@@ -53,6 +53,7 @@ def test_backups_are_purged_once_it_is_committed(service, store_secret, run, sto
     assert list(storage.iterdir()) == []
 
 
+@pytest.mark.long
 def test_what_stays_is_not_told_as_purged(service, store_secret, run):
     _, which = store_secret("The heron nests by the mill.")
     first = run("backup")["backup_id"]

@@ -9,6 +9,8 @@ from mcp_types import INVALID_PARAMS
 
 from tests.mcp.conftest import over_http
 
+pytestmark = pytest.mark.examples
+
 HERON = "The heron nests behind the old mill."
 CLAIM = {"subject": "user", "predicate": "city", "value": "Vienna"}
 

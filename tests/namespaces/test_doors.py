@@ -148,6 +148,7 @@ def test_a_project_goes_with_everything(alice, main, store, fork, principal, pro
     assert keys.ensure_project("acme").id != project.id
 
 
+@pytest.mark.long
 def test_the_count_of_a_project_is_of_all_its_users(alice, main, store, principal):
     store(MAIN, "Mia likes herons.", by=principal.of_user("mia"))
     told = send(alice, "delete", "projects/acme", {"expected_count": 2}, 409)

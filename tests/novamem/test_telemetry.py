@@ -309,6 +309,7 @@ print(sorted(loaded), "novamem.telemetry" in sys.modules)
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("endpoint", "told"), [("", "[] False"), ("http://127.0.0.1:9", "True")])
 def test_nothing_is_loaded_unless_it_is_switched_on(web_environment: dict[str, str], endpoint: str, told: str) -> None:
     given = {**web_environment, "OTEL_EXPORTER_OTLP_ENDPOINT": endpoint, "DJANGO_SETTINGS_MODULE": "novamem.settings"}

@@ -22,6 +22,8 @@ from novamem.url_prefix import below
 from tests.links import links, links_outside
 from tests.novamem.conftest import LOCAL, NAME, PROXIES, Manage, Served, free_port, get, manage_py, until
 
+pytestmark = pytest.mark.examples
+
 Ask = Callable[..., httpx2.Response]
 PREFIX = "/novamem"
 HOST = f"https://{NAME}"

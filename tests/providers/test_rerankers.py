@@ -197,6 +197,7 @@ def test_a_slow_cross_encoder_is_not_waited_for(cross_encoder, monkeypatch):
             slow.scores(QUERY, TEXTS)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["nobody/has-this", "/nowhere/at/all"])
 def test_a_cross_encoder_that_is_not_here_is_not_fetched(name, monkeypatch, tmp_path):
     monkeypatch.setenv("HF_HOME", str(tmp_path))

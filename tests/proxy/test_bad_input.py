@@ -10,6 +10,8 @@ import pytest
 from memories.providers import fake_upstream
 from tests.proxy.conftest import NAMESPACE, chat
 
+pytestmark = pytest.mark.examples
+
 
 @pytest.mark.parametrize(
     ("body", "param"),

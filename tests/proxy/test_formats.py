@@ -19,6 +19,8 @@ from tests.proxy.conftest import NAMESPACE
 from tests.proxy.test_chat import ASKED, HERON, block_in
 from tests.retrieval.blocks import read
 
+pytestmark = pytest.mark.examples
+
 CALLED = {"city": "Lisbon"}
 SUNNY = "Sunny, 24 degrees in Lisbon."
 IMAGE = {"type": "base64", "media_type": "image/png", "data": "AAAA"}

@@ -5,6 +5,8 @@ import pytest
 
 from memories.access import keys
 
+pytestmark = pytest.mark.examples
+
 STATEFUL = [
     *[("DELETE", "files/file-abc"), ("GET", "files"), ("POST", "files"), ("GET", "assistants")],
     *[("POST", "fine_tuning/jobs"), ("GET", "organization/admin_api_keys"), ("GET", "responses/resp_1")],

@@ -11,6 +11,8 @@ from memories import ingest
 from tests.proxy.conftest import chat
 from tests.proxy.test_chat import ASKED, HERON, USER, block_in, sent
 
+pytestmark = pytest.mark.examples
+
 ALLERGY = "I am severely allergic to peanuts and carry an epipen."
 
 

@@ -17,6 +17,8 @@ from memories.retrieval.query_features import Cues
 from memories.retrieval.questions import Reach
 from memories.retrieval.search_scopes import scopes_of
 
+pytestmark = pytest.mark.examples
+
 PEOPLE = ["caroline", "melanie", "jordan", "priya", "kenji"]
 TOPICS = ["garden", "piano", "hiking", "pottery", "camping", "painting", "adoption", "budget", "kitchen", "violin"]
 # Each person on each pair of topics: every word is common, and any two of them meet.

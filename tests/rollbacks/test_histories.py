@@ -7,6 +7,8 @@ from django.utils import timezone
 
 from memories import jobs
 
+pytestmark = pytest.mark.examples
+
 WRITERS = ("alice", "bob", "tom", "mallory")
 KEYS = {"contract value": ("$1", "$2", "$3"), "temperature": ("1", "2", "3"), "likes": ("tea", "jazz", "golf")}
 ACTIONS = ("say", "say", "say", "say", "vote", "rewrite", "archive", "decide", "decide", "undo", "consolidate")

@@ -12,6 +12,8 @@ from django.urls import URLPattern, URLResolver, get_resolver
 
 from tests.security.endpoints import OF_A_PROJECT, OPERATORS, ROWS, TABLE
 
+pytestmark = pytest.mark.examples
+
 
 def fill(value, names):
     if isinstance(value, str) and value.startswith("#"):

@@ -4,6 +4,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 from novamem import env
 
 READS_TEXTS = """
@@ -13,6 +15,7 @@ from memories.providers import graphs, sentences
 """
 
 
+@pytest.mark.long
 def test_the_library_that_computes_vectors_reports_nothing(tmp_path):
     """Where it reports it keeps an identifier of the machine and what it has not sent yet in the home directory."""
     given = {name: os.environ[name] for name in ("PATH", "DATABASE_URL", "NOVAMEM_DATA_DIR") if name in os.environ}

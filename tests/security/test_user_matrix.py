@@ -15,6 +15,8 @@ from memories.models.sql import fetch
 from tests.security.endpoints import TABLE
 from tests.security.test_matrix import call
 
+pytestmark = pytest.mark.examples
+
 WHOSE = "ann"
 # What a row may name of hers, by its path.
 HERS = ("fragment", "archived", "replaced", "tombstone", "episode", "cluster", "conflict", "settled", "proposal",

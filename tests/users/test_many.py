@@ -8,6 +8,8 @@ from memories.models import Namespace
 from memories.models.bulk import insert
 from tests.users.test_scopes import FRAGMENTS, HOME, keep
 
+pytestmark = pytest.mark.examples
+
 USERS, FEW = 1_500, 120
 PLACE = {"namespace": "{place}", "user": "ann"}
 TURNS = [{"role": "user", "content": "I moved to Rome in May. I work at the mill."}]

@@ -4,6 +4,8 @@ import pytest
 
 from tests.api.resolution.conftest import ACTIONS, ONE_OR_OTHER, listed, read, resolve, statuses, undo
 
+pytestmark = pytest.mark.examples
+
 EVERY_ACTION = pytest.mark.parametrize("wish", ACTIONS, ids=lambda wish: " ".join(wish.values()))
 
 

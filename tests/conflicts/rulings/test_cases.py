@@ -11,6 +11,8 @@ from memories.access import keys
 from memories.models import Receipt
 from tests.conflicts.rulings.conftest import context, decide, get, only, pending, rulings, status
 
+pytestmark = pytest.mark.examples
+
 BUDGET = {"subject": "user", "predicate": "budget"}
 
 

@@ -7,6 +7,8 @@ import pytest
 from tests.conflicts.rulings.conftest import context, decide, get, only, pending
 from tests.conflicts.rulings.test_cases import BUDGET, case, choose, settle, take_back, value_of
 
+pytestmark = pytest.mark.examples
+
 TYPED = {"content": "The budget is $9.", "value": "$9"}
 
 

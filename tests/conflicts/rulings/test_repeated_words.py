@@ -4,6 +4,8 @@ import pytest
 
 from tests.conflicts.rulings.conftest import decide, get, only, rulings, search, status, take_back
 
+pytestmark = pytest.mark.examples
+
 CLAIM = {"subject": "user", "predicate": "budget"}
 
 
