@@ -69,8 +69,8 @@ def test_gives_the_owner_a_database_and_stops(data_dir: Path, server: PostgresCl
     assert server.pid() is None
 
 
-def test_one_that_is_made_anew_after_a_loss_waits_for_no_disk(data_dir: Path) -> None:
-    with running(data_dir, disposable=True) as logins, psycopg.connect(logins.owner) as connection:
+def test_one_that_is_made_anew_after_a_loss_waits_for_no_disk(fresh: Path) -> None:
+    with running(fresh, disposable=True) as logins, psycopg.connect(logins.owner) as connection:
         assert connection.execute("SHOW fsync").fetchone() == ("off",)
 
 
