@@ -4,6 +4,7 @@ Read only while a person is logged in and asked: nobody else makes this server a
 """
 
 import json
+import time
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -12,7 +13,7 @@ from django.conf import settings
 
 from memories.access.oauth_clients import ADDRESS_LIMIT, SCOPES, BadClient, OAuthClient, check_described, known_scopes
 from memories.providers.addresses import pinned
-from memories.providers.http import CONNECT, Unanswered, answered_within, unanswered
+from memories.providers.http import CONNECT, Unanswered, answered_within, read_bounded, unanswered
 
 TIMEOUT, LARGEST = 5.0, 10_240  # seconds, bytes of a document
 
@@ -58,12 +59,7 @@ def _get(url: str) -> Any:
             with client.stream("GET", **sent) as answer:
                 if answer.status_code != 200:
                     raise Unanswered(f"HTTP {answer.status_code}", kind="status", status=answer.status_code)
-                body = bytearray()
-                for piece in answer.iter_raw():
-                    body += piece
-                    if len(body) > LARGEST:
-                        raise Unanswered(f"it is over {LARGEST:,} bytes", kind="too_large")
-                return json.loads(body)
+                return json.loads(read_bounded(answer, largest=LARGEST, deadline=time.monotonic() + TIMEOUT))
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             raise unanswered(error) from error
         except (ValueError, RecursionError) as error:  # no JSON, or no Unicode

@@ -11,13 +11,13 @@ from django.core import signing
 from django.utils.crypto import salted_hmac
 
 from memories.errors import NovaError
+from memories.providers.addresses import PORTS
+from memories.providers.http import is_loopback
 
 SALT = "novamem.oauth.client"
 METHODS = ("none", "client_secret_post")
 SCOPES = ("read", "write")  # the verbs that a client may be given
 NAME_LIMIT, ADDRESS_LIMIT, ADDRESSES = 100, 500, 10
-LOOPBACK = ("localhost", "127.0.0.1", "::1")
-PORTS = {"http": 80, "https": 443}
 # Schemes of applications, as RFC 8252 has them; none that a browser runs or reads itself.
 SCHEME = re.compile(r"[a-z][a-z0-9+.-]{1,40}")
 FORBIDDEN = re.compile("about|blob|chrome|data|file|filesystem|ftp|javascript|mailto|vbscript|view-source|wss?")
@@ -113,7 +113,7 @@ def check_address(uri: str) -> None:
         )
     if parts.scheme in ("http", "https") and (not host or parts.username is not None):
         raise BadRedirect(f"redirect URI {uri[:100]!r} has no host, or names a user")
-    if parts.scheme == "http" and host not in LOOPBACK:
+    if parts.scheme == "http" and not is_loopback(uri):
         raise BadRedirect(f"redirect URI {uri[:100]!r} is neither https nor of this machine")
     if not SCHEME.fullmatch(parts.scheme) or FORBIDDEN.fullmatch(parts.scheme):
         raise BadRedirect(f"redirect URI {uri[:100]!r} has no scheme of an application")
@@ -134,7 +134,7 @@ def _is_same(uri: str, known: str) -> bool:
         ports = [parts.port or PORTS.get(parts.scheme) for parts in (one, other)]
     except ValueError:
         return False
-    is_local = one.scheme == "http" and one.hostname in LOOPBACK
+    is_local = one.scheme == "http" and is_loopback(uri)
     return _rest(one) == _rest(other) and (is_local or ports[0] == ports[1]) and "@" not in one.netloc
 
 

@@ -33,7 +33,7 @@ from memories.console import (
     users,
     webhooks,
 )
-from memories.console.authorize import authorize
+from memories.console.authorization import authorize
 from memories.console.connect import connect, withdraw
 from memories.console.explorer import explorer
 from memories.console.form_addresses import takes_form

@@ -18,10 +18,7 @@ from mcp.server.auth.handlers.register import RegistrationHandler
 from mcp.server.auth.handlers.token import TokenHandler
 from mcp.server.auth.middleware.client_auth import AuthenticationError, ClientAuthenticator
 from mcp.server.auth.provider import (
-    AccessToken,
     AuthorizationCode,
-    AuthorizationParams,
-    OAuthAuthorizationServerProvider,
     RefreshToken,
     RegistrationError,
     TokenError,
@@ -53,8 +50,8 @@ T = TypeVar("T")
 Handler = Callable[[Request], Awaitable[Response]]
 
 
-class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken, AccessToken]):
-    """What the library asks of whoever keeps clients, codes and tokens. Each call is a unit of work in a thread."""
+class Provider:
+    """What the library's handlers ask of whoever keeps clients, codes and tokens."""
 
     async def get_client(self, client_id: str) -> OAuthClientInformationFull | None:
         """Return a client by its id."""
@@ -78,10 +75,6 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
         for name, told in _described(made).model_dump(exclude_unset=True).items():
             setattr(client_info, name, told)
         client_info.client_secret_expires_at = None if made.secret is None else 0
-
-    async def authorize(self, client: OAuthClientInformationFull, params: AuthorizationParams) -> str:
-        """Raise NotImplementedError: people are asked by the console."""
-        raise NotImplementedError
 
     async def load_authorization_code(
         self, client: OAuthClientInformationFull, authorization_code: str
@@ -123,14 +116,6 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
         """Return new tokens, for all that was allowed. Raise TokenError."""
         known = _known(client)
         return await _told(lambda now: authorizations.refresh(refresh_token.token, known, now=now))
-
-    async def load_access_token(self, token: str) -> AccessToken | None:
-        """Raise NotImplementedError: an access token is a key, which is looked up as such."""
-        raise NotImplementedError
-
-    async def revoke_token(self, token: AccessToken | RefreshToken) -> None:
-        """Raise NotImplementedError: see `_revoke`."""
-        raise NotImplementedError
 
 
 def _described(client: OAuthClient) -> OAuthClientInformationFull:
@@ -210,7 +195,7 @@ def _about_server(site: str) -> dict[str, Any]:
 
 def _answers() -> dict[str, tuple[tuple[str, ...], Any]]:
     """Return what answers each path, and to which methods."""
-    provider = Provider()
+    provider: Any = Provider()
     authenticator = ClientAuthenticator(provider)
     register = RegistrationHandler(provider, ClientRegistrationOptions(enabled=True, default_scopes=list(SCOPES)))
     get, post = ("GET", "OPTIONS"), ("POST", "OPTIONS")

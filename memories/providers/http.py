@@ -38,7 +38,7 @@ class JsonService:
     """One service. Threads may share it."""
 
     def __init__(self, url: str, *, key: str = "", timeout: float, largest: int | None = None) -> None:
-        self._url, self._timeout, self._largest = url.rstrip("/"), timeout, largest
+        self._url, self._timeout, self._largest = url.rstrip("/"), timeout, largest or LARGEST
         self._host = urlsplit(url).hostname or ""
         self._client = httpx2.Client(
             headers={"Accept-Encoding": "identity", **({"Authorization": f"Bearer {key}"} if key else {})},
@@ -64,22 +64,23 @@ class JsonService:
             with self._client.stream("POST", f"{self._url}{path}", json=body, timeout=timeout) as response:
                 if response.status_code != 200:
                     raise Unanswered(f"HTTP {response.status_code}", kind="status", status=response.status_code)
-                return json.loads(self._read(response, deadline))
+                return json.loads(read_bounded(response, largest=self._largest, deadline=deadline))
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             raise unanswered(error) from error
         except (ValueError, RecursionError) as error:  # no JSON, or no Unicode
             raise Unanswered("the answer is no JSON", kind="malformed") from error
 
-    def _read(self, response: httpx2.Response, deadline: float) -> bytes:
-        """Return the raw body: nothing is unpacked, so its size is what came over the wire."""
-        body, largest = bytearray(), self._largest or LARGEST
-        for piece in response.iter_raw():
-            body += piece
-            if len(body) > largest:
-                raise Unanswered(f"the answer is over {largest} bytes", kind="too_large")
-            if time.monotonic() > deadline:
-                raise Unanswered("the answer has no end in time", kind="timeout")
-        return bytes(body)
+
+def read_bounded(response: httpx2.Response, *, largest: int, deadline: float) -> bytes:
+    """Return the raw body: nothing is unpacked, so its size is what came over the wire. Raise Unanswered."""
+    body = bytearray()
+    for piece in response.iter_raw():
+        body += piece
+        if len(body) > largest:
+            raise Unanswered(f"the answer is over {largest} bytes", kind="too_large")
+        if time.monotonic() > deadline:
+            raise Unanswered("the answer has no end in time", kind="timeout")
+    return bytes(body)
 
 
 def answered_within(seconds: float, ask: Callable[[], T]) -> T:

@@ -12,7 +12,7 @@ from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_http_methods
 
 from memories.access import Principal, authorizations, client_documents, oauth_clients
-from memories.access.oauth_clients import LOOPBACK, OAuthClient
+from memories.access.oauth_clients import OAuthClient
 from memories.console.auth import member
 from memories.console.errors import Refusal, run_action
 from memories.console.snippets import server_url
@@ -44,7 +44,7 @@ class AuthorizationRequest:
     def host(self) -> str:
         """Where the answer goes, for people to read."""
         parts = urlsplit(self.redirect_uri)
-        if parts.hostname in LOOPBACK:
+        if parts.scheme == "http":  # which is of this machine alone
             return f"a program on this computer ({parts.netloc})"
         return parts.netloc if parts.scheme == "https" else f"the application that opens {parts.scheme}: links"
 
