@@ -16,6 +16,7 @@ from django.utils.crypto import salted_hmac
 from memories import access
 from memories.access import Principal, keys
 from memories.access.oauth_clients import OAuthClient
+from memories.access.principals import owner_name
 from memories.models import ApiKey, Authorization, KeyText, Project
 from memories.models.enums import SourceClass
 from memories.models.key import SECRET_LENGTH, base62
@@ -28,7 +29,6 @@ REFRESH_LIFE = datetime.timedelta(days=30)
 # In which a refresh is answered again: its answer was lost, or two programs of the client asked at once.
 AGAIN = datetime.timedelta(seconds=20)
 CEILING = SourceClass.TOOL_OUTPUT
-OWNER_LIMIT = 100  # characters of an owner's name
 
 
 class NotAuthorized(Exception):
@@ -213,8 +213,7 @@ def _end(project: Project, rows: Any, *, now: datetime.datetime) -> None:
 
 def _owner_of(person: Principal) -> str:
     """Return the owner of all clients of a person: they are one voice, and it is not the person's own."""
-    name = f"client:{person.owner.removeprefix('user:')}"
-    return name if len(name) <= OWNER_LIMIT else f"client:#{person.user_id}"  # which no username begins with
+    return owner_name("client", person.owner.removeprefix("user:"), user_id=person.user_id)
 
 
 def _person(user_id: int, project: str, verbs: Iterable[str]) -> Principal | None:

@@ -34,6 +34,7 @@ ADMIT = f"""
 }
     FROM found LEFT JOIN memories_embeddingmodel m ON m.state = 'active'"""
 
+OWNER_LIMIT: int = Owner._meta.get_field("name").max_length  # characters
 ONE_OR_ALL = "Name one user or all of them."
 ROLE_VERBS = {
     Role.VIEWER: frozenset({Verb.READ}),
@@ -307,7 +308,7 @@ def principal_of_member(user: Any, *, project: str) -> Principal | None:
     with enter(ground, why="login"):
         owner, _ = Owner.objects.get_or_create(
             project=member.project,
-            name=f"user:{user.get_username()}",
+            name=owner_name("user", user.get_username(), user_id=user.pk),
             defaults={"kind": OwnerKind.PERSON, "user_id": user.pk},
         )
     return Principal(
@@ -324,6 +325,12 @@ def principal_of_member(user: Any, *, project: str) -> Principal | None:
         all_users=True,
         is_operator=bool(user.is_superuser),
     )
+
+
+def owner_name(kind: str, username: str, *, user_id: Any) -> str:
+    """Return what the owner of a person's writes is called: by the username, of a long one by the account's number."""
+    name = f"{kind}:{username}"
+    return name if len(name) <= OWNER_LIMIT else f"{kind}:#{user_id}"  # with which no username begins
 
 
 def system_principal(project: Project, *, ceiling: str = SourceClass.SYSTEM) -> Principal:

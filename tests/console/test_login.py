@@ -27,6 +27,16 @@ def test_after_logging_in_one_is_where_one_wanted_to_be(vera, anonymous):
     assert anonymous.post(to_login["Location"], form)["Location"] == there
 
 
+def test_the_longest_username_gets_in_and_is_somebody_of_his_own(project):
+    names = [f"{'n' * 149}{last}" for last in "ab"]
+    owners = set()
+    for name in names:
+        client = logged_in(a_person(name, project, role="admin"))
+        assert client.get(WHERE).status_code == 200
+        owners.add(client.get("/agents/").context["request"].principal.owner_id)
+    assert len(owners) == len(names)
+
+
 def test_root_asks_to_log_in(anonymous):
     answer = anonymous.get("/")
     assert (answer.status_code, answer["Location"]) == (302, "/login/?next=/")
