@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.utils import timezone
 from playwright.sync_api import expect
@@ -13,6 +14,7 @@ from conflicts.resolution import Settlement, resolve
 from memories import access, ingest
 from memories.access import principal_of_member, system_principal
 from memories.models import Fragment, Membership
+from tests.browser.conftest import PASSWORD
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
 MANY = 21
@@ -357,3 +359,23 @@ def contents(stage, status):
 def browser_context_args(browser_context_args, request):
     """With more arguments where a test names them."""
     return {**browser_context_args, **getattr(request, "param", {})}
+
+
+@pytest.mark.long
+def test_a_sentence_outlives_the_session(at_memories, page, stage, quarrels):
+    quarrels(1)
+    at_memories("/review/")
+    page.locator("summary", has_text="Edit").first.click()
+    sentence = page.locator("#edit-content")
+    sentence.fill("The budget of trip 0 is $500.")
+    page.get_by_label("Note", exact=True).first.fill("as he wrote")
+    page.context.clear_cookies(name=settings.SESSION_COOKIE_NAME)
+    page.locator("form", has=sentence).get_by_role("button").last.click()
+    page.wait_for_url("**/login/**")
+    page.get_by_label("Username").fill(stage.username)
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Log in").click()
+    expect(sentence).to_have_value("The budget of trip 0 is $500.")
+    expect(sentence).to_be_visible()
+    expect(page.get_by_label("Note", exact=True).first).to_have_value("as he wrote")
+    expect(page.get_by_text("nothing was sent")).to_be_visible()
