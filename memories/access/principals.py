@@ -10,9 +10,11 @@ from fnmatch import fnmatchcase
 from functools import cache
 from typing import Any
 
+from django.db.models import Exists, OuterRef
+
 from memories.access.transactions import enter
 from memories.errors import NovaError
-from memories.models import ApiKey, EmbeddingModel, KeyText, Membership, Owner, Project
+from memories.models import ApiKey, Containment, EmbeddingModel, KeyText, Membership, Owner, Project
 from memories.models.enums import OwnerKind, Role, SourceClass, Users, Verb
 from memories.models.limits import TAKE, Allowance
 from memories.models.namespace import SHARED, BadUser, parts_of, scope_name, user_of
@@ -118,6 +120,8 @@ class Principal:
     named: frozenset[str] = frozenset()
     # The installation is theirs: at the command line, or as a superuser. Never a key.
     is_operator: bool = False
+    # What this person wrote in the project is set aside: until that is taken back, they only read.
+    is_contained: bool = False
     # As it was when a request's key was looked up, which spares asking again; None elsewhere.
     active_model: EmbeddingModel | None = field(default=None, compare=False, repr=False)
 
@@ -300,30 +304,33 @@ def _find_key(statement: str, key: KeyText, **params: Any) -> dict[str, Any] | N
 
 
 def principal_of_member(user: Any, *, project: str) -> Principal | None:
-    """Return the principal of a person in a project they belong to, else None."""
+    """Return the principal of a person in a project they belong to, else None; whose words are contained only reads."""
     member = Membership.objects.select_related("project").filter(user=user, project__name=project).first()
     if member is None:
         return None
     ground = system_principal(member.project)
     with enter(ground, why="login"):
-        owner, _ = Owner.objects.get_or_create(
+        of_them = Containment.objects.in_force(member.project_id).filter(target_id=OuterRef("id"))
+        owner, _ = Owner.objects.annotate(is_contained=Exists(of_them)).get_or_create(
             project=member.project,
             name=owner_name("user", user.get_username(), user_id=user.pk),
             defaults={"kind": OwnerKind.PERSON, "user_id": user.pk},
         )
+    is_contained = getattr(owner, "is_contained", False)  # who was not known before is not
     return Principal(
         project_id=member.project.id,
         project=member.project.name,
         owner_id=owner.id,
         owner=owner.name,
         namespaces=(f"{member.project.name}:*",),
-        verbs=ROLE_VERBS[Role(member.role)],
+        verbs=ROLE_VERBS[Role.VIEWER if is_contained else Role(member.role)],
         ceiling=SourceClass.USER_EXPLICIT,
         kind="person",
         may_read_wide=True,
         user_id=user.pk,
         all_users=True,
         is_operator=bool(user.is_superuser),
+        is_contained=is_contained,
     )
 
 

@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from django.contrib.auth import get_user_model
 
 from conflicts.models import PendingConflict
 from memories import access
@@ -267,3 +268,18 @@ def test_text_is_escaped(adam, alice, store):
     page = post(adam, "/containments/look/", by="source", source="page", note=hostile)
     assert "<script>alert" not in page.text
     assert "⟨U+202E⟩" in words(page)
+
+
+def test_a_person_who_is_contained_only_reads(adam, rita, project, store):
+    them = access.principal_of_member(get_user_model().objects.get(username="rita"), project=project.name)
+    store("acme:main", "Herons like account 4711.", by=them, source="tool_output")
+    where = contained(adam, {"by": "owner", "owner": "user:rita", "since": "", "note": ""}, count=1)
+    page = rita.get("/memories/")
+    assert "is contained" in page.text
+    assert page.context["request"].principal.verbs == {"read"}
+    other = store("acme:main", "Otters sleep.", source="tool_output")
+    edit = {"action": "edit", "revision": "1", "content": "Otters swim."}
+    assert post(rita, f"/memories/{other.id}/act/", **edit).status_code == 403
+    post(adam, f"{where}undo/", confirm="yes")
+    assert "is contained" not in rita.get("/memories/").text
+    assert post(rita, f"/memories/{other.id}/act/", **edit).status_code == 303
