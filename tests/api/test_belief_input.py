@@ -134,6 +134,7 @@ class TestBadInput:
                 assert answer.headers["Content-Type"] == "application/problem+json"
         assert picture() == before
 
+    @pytest.mark.examples
     @pytest.mark.parametrize(
         "more",
         [

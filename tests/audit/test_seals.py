@@ -76,6 +76,7 @@ def test_each_seal_is_the_hash_that_the_documentation_says(service, sealed, jour
         assert line["leaves"] == sorted(line["leaves"])
 
 
+@pytest.mark.long
 def test_many_events_are_sealed_without_holding_them(service, sealed, event, tamper, seal, monkeypatch):
     many = 10_000
     tamper(

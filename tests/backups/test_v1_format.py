@@ -266,6 +266,7 @@ ODD = {
 }
 
 
+@pytest.mark.examples
 @pytest.mark.parametrize("name", ODD)
 def test_what_somebody_else_means_by_a_name_stays_beside(name, take_in, kept):
     assert take_in(with_chunk(metadata={name: ODD[name]})).report["insert"] == 1

@@ -379,6 +379,7 @@ def test_the_command_writes_to_whoever_listens(web, key, main):
     assert closed.stderr == b""
 
 
+@pytest.mark.long
 def test_the_command_says_what_is_wrong(run, monkeypatch):
     code, told = run("show", "11111111-1111-4111-8111-111111111111")
     assert (code, "404 not_found" in told) == (1, True)

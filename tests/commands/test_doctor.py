@@ -177,6 +177,7 @@ def test_passwords_in_urls_are_hidden(name):
     assert (masked("PROXY_UPSTREAM_KEYS", ["a=hush"]), masked("PROXY_UPSTREAM_KEYS", [])) == (HIDDEN, [])
 
 
+@pytest.mark.long
 def test_models_that_work_goes_on_without_are_asked(doctor, healthy, settings, tmp_path):
     assert not {"reranker", "recogniser"} & doctor()[0].keys()
     settings.RERANKER = "fake"

@@ -326,6 +326,7 @@ def test_sessions_hear_their_own_and_the_global_claims(ground):
     assert [(life.value, life.session_id) for life in found] == [("light", ""), ("dark in s1", "s1")]
 
 
+@pytest.mark.examples
 @pytest.mark.parametrize("past", [False, True])
 @pytest.mark.parametrize(
     ("lasting", "own", "exclusive", "expected"),

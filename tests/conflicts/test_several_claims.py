@@ -289,6 +289,7 @@ def test_a_fragment_has_twenty_claims_at_most(alice):
     assert alice.client.post("/api/v1/fragments", body, format="json").status_code == 400
 
 
+@pytest.mark.examples
 @pytest.mark.parametrize("known", [False, True])
 @pytest.mark.parametrize("limit", [1, 2, 3, 5, 7])
 def test_pages_of_claims_hold_each_claim_once(store_claims, alice, limit, known):

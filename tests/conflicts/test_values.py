@@ -314,6 +314,7 @@ class TestLaws:
         with pytest.raises(ValueError, match="colour"):
             canonical_value(text="red", normaliser="colour")
 
+    @pytest.mark.examples
     @pytest.mark.parametrize("normaliser", Normaliser)
     @pytest.mark.parametrize("unit", ["1", "1,", '"', ". ", "$", "a ", "\u0316\u0301", "\ufdfa", "٣", " ."], ids=ascii)
     def test_long_input_takes_linear_time(self, unit: str, normaliser: str) -> None:

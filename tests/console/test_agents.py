@@ -218,6 +218,7 @@ def test_forgetting_is_typed(rita, store, principal):
     assert look(principal, row) is None
 
 
+@pytest.mark.examples
 @pytest.mark.parametrize("action", [*ACTS, "forget", "edit"])
 def test_viewers_and_strangers_change_nothing(vera, carl, store, principal, action):
     row = store("acme:main", "The heron nests behind the mill.")

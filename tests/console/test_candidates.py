@@ -72,6 +72,7 @@ def test_another_owner_is_a_voice_and_no_repetition(rita, held, alice, bob, chal
     assert "Who agrees bob" in text
 
 
+@pytest.mark.long
 def test_many_challengers_ask_no_more(rita, challenge, agent_of, project):
     first = challenge("$1")
     rita.get(f"/review/{first.id}/")

@@ -134,6 +134,7 @@ def test_an_owner_is_chosen_by_its_id(adam, principal, poisoned, mallory):
     assert "written by mallory 2 in force" in words(adam.get("/containments/"))
 
 
+@pytest.mark.examples
 @pytest.mark.parametrize(
     ("form", "why"),
     [

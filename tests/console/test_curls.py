@@ -46,6 +46,7 @@ def now_of(principal):
     return look
 
 
+@pytest.mark.long
 def test_the_buttons_of_a_memory(rita, alice, run, now_of):
     row = stored(alice.principal, "acme:main", "The heron nests.")
     there = f"/memories/{row.id}/"

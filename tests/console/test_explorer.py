@@ -84,6 +84,7 @@ def test_htmx_restoring_history_gets_the_page(vera, marsh):
     assert "<html" in page.text
 
 
+@pytest.mark.examples
 @pytest.mark.parametrize(
     ("asked", "found"),
     [
@@ -200,6 +201,7 @@ def test_foreign_and_missing_projects_look_the_same(vera, marsh, foreign, wanted
     assert "Not found" in page.text
 
 
+@pytest.mark.examples
 @pytest.mark.parametrize("namespace", ["elsewhere:main", "acme:nothing", "acme:*", "nonsense", "\0"])
 @pytest.mark.parametrize("q", ["", "bees"])
 def test_foreign_and_missing_namespaces_look_the_same(vera, marsh, foreign, namespace, q):

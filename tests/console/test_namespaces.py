@@ -207,6 +207,7 @@ def test_the_last_backup_is_named_before_a_project_goes(adam, branch, principal)
     )
 
 
+@pytest.mark.examples
 @pytest.mark.parametrize("kind", [*jobs.KINDS, jobs.UNDO])
 def test_every_kind_has_a_page_whatever_it_keeps(adam, principal, kind):
     kept = (7, {"place": 1}, ["x"], "x", None)

@@ -66,6 +66,7 @@ def world(alice, bob, contradict):
     contradict(*(stored(alice.principal, "acme:main", text) for text in herons))
 
 
+@pytest.mark.examples
 @pytest.mark.parametrize("path", PAGES)
 def test_it_opens_and_asks_as_many_queries_for_many(adam, world, alice, path):
     adam.get(path)
@@ -81,6 +82,7 @@ def test_it_opens_and_asks_as_many_queries_for_many(adam, world, alice, path):
     assert query_count() == few == PAGES[path]
 
 
+@pytest.mark.examples
 @pytest.mark.parametrize("path", PAGES)
 def test_viewers_see_no_form_that_changes_anything(vera, world, path):
     page = vera.get(path)

@@ -319,6 +319,7 @@ def test_no_form_makes_a_page_fail(world, failures, value):
     assert not failures.found
 
 
+@pytest.mark.examples
 @pytest.mark.parametrize("value", [VALUES["nul"], VALUES["huge"], VALUES["surrogate"], str(uuid.UUID(int=0))])
 def test_no_path_makes_a_page_fail(world, failures, value):
     which, forms = world

@@ -161,6 +161,7 @@ def _same_details(model, path, one, other):
         assert tuple(tree(one[1].get(path.format(id=i)))) in plain, i
 
 
+@pytest.mark.examples
 @pytest.mark.parametrize("text", PAYLOADS[:20])
 def test_what_is_asked_stays_text(vera, text):
     for path, name in (("/beliefs/", "subject"), ("/context/", "q"), ("/memories/", "q"), ("/tombstones/", "topic")):
@@ -182,6 +183,7 @@ def unsafe_paths():
         yield "/" + re.sub(r"<(?:str|slug):\w+>", "x", path)
 
 
+@pytest.mark.examples
 @pytest.mark.parametrize("path", sorted(set(unsafe_paths())))
 def test_every_address_can_be_opened(project, path):
     """Such as after a refused form, whose page stands at the address that takes it."""
@@ -208,6 +210,7 @@ def test_a_form_address_leads_to_the_page_above(vera):
         assert vera.put(path).status_code in (403, 405)
 
 
+@pytest.mark.examples
 @pytest.mark.parametrize("path", sorted(set(unsafe_paths())))
 def test_no_form_without_its_token(project, store, count, path):
     """Refused for lack of a token, or because nothing is ever posted there; and nothing has changed."""

@@ -55,6 +55,7 @@ def test_what_was_saved_can_be_taken_back(adam, aging, principal):
     assert Project.objects.get(id=principal.project_id).thresholds == {}
 
 
+@pytest.mark.examples
 @pytest.mark.parametrize(
     ("given", "named"),
     [

@@ -36,6 +36,7 @@ def is_open(page, summary):
     return re.search(rf"<details[^>]* open>\s*<summary[^>]*>[^/]*{summary}", page.text) is not None
 
 
+@pytest.mark.examples
 @pytest.mark.parametrize("headers", [{}, {"HX-Request": "true"}])
 @pytest.mark.parametrize(("content", "value"), [("", "$8"), ("Eight.", ""), (f"{BAD} {'y' * 2000}", f"$8 {BAD}")])
 def test_an_edit_that_was_refused_stands_in_its_form(rita, challenge, headers, content, value):

@@ -55,6 +55,7 @@ def outside(answer, there):
     return links_outside(text, answer.headers, of=f"{HOST}{there}", prefix=PREFIX)
 
 
+@pytest.mark.long
 def test_every_page_leads_below_the_prefix(world, ada):
     which, _ = world
     seen = 0

@@ -93,6 +93,7 @@ PAGES = (
 )
 
 
+@pytest.mark.examples
 @pytest.mark.parametrize("path", PAGES)
 def test_no_select_box_lists_scopes_of_users(adam, homes, path):
     page = adam.get(path)
@@ -222,6 +223,7 @@ def test_the_facets_count_by_namespace_and_by_user(vera, homes):
     assert re.search(r'href="/memories/"[^>]*aria-current="true"', chosen.text)
 
 
+@pytest.mark.long
 def test_many_users_are_a_facet_of_the_fullest(vera, alice, many):
     stored(alice.principal.of_user("u59"), "acme:main", "User u59 also drinks water.")
     page = vera.get("/memories/")
@@ -285,6 +287,7 @@ def test_the_queue_names_the_user(rita, alice, bob, homes):
     assert "1 left" in words(rita.get("/review/?namespace=acme:main"))
 
 
+@pytest.mark.long
 def test_hostile_names_stay_text_everywhere(adam, rita, alice, bob):
     who = alice.principal.of_user(HOSTILE)
     row = stored(who, "acme:main", "I live in Lisbon.", source="user_explicit", claim=home("Lisbon"))

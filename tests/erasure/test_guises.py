@@ -54,6 +54,7 @@ def forget(alice, store_text):
     return run
 
 
+@pytest.mark.examples
 @pytest.mark.parametrize("guise", GUISES)
 def test_another_guise_of_a_forgotten_text_is_barred(guise, store_text, forget):
     forget(TEXT)

@@ -27,6 +27,7 @@ def turn(hears):
     return ingest_turn
 
 
+@pytest.mark.examples
 @pytest.mark.parametrize("words", NAMED)
 def test_a_turn_when_its_speaker_names_himself_otherwise_is_not_attested(words, turn):
     turn("ann", "My budget is $500.")

@@ -119,6 +119,7 @@ def test_a_claim_about_one_text_is_not_another_s(model_server, store_unread, rea
     assert [(e.outcome, e.reasons) for e in proposal_history()] == [("blocked", ["not_in_the_text"])]
 
 
+@pytest.mark.examples
 @pytest.mark.parametrize(
     "mode", ["bad_request", "malformed", "huge", pytest.param("hang", marks=pytest.mark.long), "truncated"]
 )

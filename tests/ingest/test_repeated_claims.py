@@ -19,6 +19,7 @@ def say(alice):
     return post
 
 
+@pytest.mark.examples
 @pytest.mark.parametrize(
     ("first", "then"),
     [

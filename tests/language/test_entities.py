@@ -231,6 +231,7 @@ def test_a_list_of_names_ends_at_fifty() -> None:
     assert len(recognise(text)) == 50
 
 
+@pytest.mark.examples
 @pytest.mark.parametrize(
     "unit",
     ["a", "A ", "A", "(((", "\n", "Bob ", "Bank of ", "Van de ", "Dr. ", "A.", "a'", "`", "@", "x://", "Aa: ", "👍🏽"],

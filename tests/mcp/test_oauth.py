@@ -505,6 +505,7 @@ def test_several_programs_of_one_client_refresh_at_once(asking, client_id, token
     assert all(3500 < answer["expires_in"] <= 3600 for answer in answers)
 
 
+@pytest.mark.long
 def test_pages_of_origins_that_are_allowed_may_call(web_environment, committed):
     origin = "https://inspector.example"
     with web_server({**web_environment, "CORS_ALLOWED_ORIGINS": origin}) as url:

@@ -69,6 +69,7 @@ def test_a_document_is_of_a_user_or_of_another_namespace(session, committed, own
     assert [row["content"] for row in found] == ["The otter swims."]
 
 
+@pytest.mark.long
 def test_a_list_goes_on_where_it_ended(session, own_namespace):
     for number in range(51):
         session.call("retain", content=f"Heron number {number} nests here.")
@@ -139,6 +140,7 @@ def test_prompts_bring_along_what_is_remembered(request, way):
     assert opened(session, "tell_what_is_known", subject="Bob").endswith("There is nothing.")
 
 
+@pytest.mark.long
 def test_a_prompt_says_that_there_is_more(session):
     claims = [{"subject": "user", "predicate": f"word {number}", "value": "so"} for number in range(201)]
     for start in range(0, 201, 20):

@@ -65,6 +65,7 @@ def test_fork_and_merge(alice, main, store, principal, texts):
     assert "Badgers dig." not in texts()
 
 
+@pytest.mark.examples
 @pytest.mark.parametrize(
     ("path", "body", "status", "code"),
     [

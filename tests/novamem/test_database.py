@@ -120,6 +120,7 @@ def test_a_wrong_password_of_the_app_is_told(logins: Logins) -> None:
         database.prepare(wrong)
 
 
+@pytest.mark.long
 def test_django_serves_under_no_other_login(logins: Logins) -> None:
     """In a process of its own: the login of the owner is refused before the first statement."""
     ask = "import django; django.setup(); from memories.models import Project; print(Project.objects.count())"

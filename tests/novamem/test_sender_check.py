@@ -61,6 +61,7 @@ def ada(committed: Any) -> Iterator[Any]:
     take_away(user.pk)
 
 
+@pytest.mark.examples
 @pytest.mark.parametrize("path", ["/api/v1/restores", "/v1/files"])
 @pytest.mark.parametrize("chunked", [False, True])
 def test_strangers_send_little(send: Any, issued: Any, path: str, chunked: bool) -> None:
@@ -72,6 +73,7 @@ def test_strangers_send_little(send: Any, issued: Any, path: str, chunked: bool)
     assert send(path, chunked=chunked, Authorization=f"Bearer {issued.text}") == (200, str(len(MUCH)))
 
 
+@pytest.mark.examples
 @pytest.mark.parametrize("chunked", [False, True])
 @pytest.mark.parametrize(
     ("places", "verbs"), [("*", ["read"]), ("*", ["read", "write", "review"]), ("main", ["read", "write", "admin"])]

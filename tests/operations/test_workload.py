@@ -170,6 +170,7 @@ TASKS = [
 ]
 
 
+@pytest.mark.examples
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.__name__)
 def test_a_project_where_nothing_happens_is_not_entered(task, service, has, write, all_sealed, monkeypatch):
     write()

@@ -45,6 +45,7 @@ def test_it_works(server, mode):
     assert server.requests == [{"model": "nomic", "input": TEXTS, "encoding_format": "float"}]
 
 
+@pytest.mark.examples
 @pytest.mark.parametrize("mode", sorted(set(MODES) - FINE))
 @pytest.mark.parametrize("texts", [TEXTS[:1], TEXTS], ids=["one", "many"])
 def test_whatever_is_wrong_is_a_failure_in_time(server, mode, texts, settings, monkeypatch):

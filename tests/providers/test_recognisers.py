@@ -61,6 +61,7 @@ def test_each_text_has_its_own_names(bound):
     assert [labels(names) for names in found] == [NAMED, {}, {"oslo": "location"}] * 30
 
 
+@pytest.mark.long
 def test_the_end_of_a_long_text_is_read(bound):
     (found,) = bound.names([f"{'the mill was quiet ' * 90}ada lovelace works at initech in oslo"])
     assert labels(found) == NAMED

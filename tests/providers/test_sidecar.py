@@ -44,6 +44,7 @@ def test_the_key_is_sent_and_shown_to_nobody(server, settings):
     assert "secret" not in repr(sidecar.current_sidecar())
 
 
+@pytest.mark.examples
 @pytest.mark.parametrize(
     ("mode", "outcome", "tries"),
     [

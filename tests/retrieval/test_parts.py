@@ -85,6 +85,7 @@ def test_a_part_opens_no_other_namespace(kiln, ask, model, store):
     assert "Linus" not in str(ask(top_k=200, explain=True))
 
 
+@pytest.mark.examples
 @pytest.mark.parametrize("mode", ["broken", "malformed", "empty", "schema_invalid", "declining", "unavailable"])
 def test_a_failure_leaves_the_question_whole(kiln, ask, model, settings, mode):
     settings.QUERY_PARTS = False

@@ -139,6 +139,7 @@ def test_of_several_namespaces_one_is_named(lived, alice, said, done, restored, 
     assert [content for _, content, *_ in rows(principal, branch)] == ["Elsewhere it rains."]
 
 
+@pytest.mark.long
 def test_a_plan_binds(lived, done, restored, principal, branch, carol):
     backup = done("backup").report["backup_id"]
     wish = {"kind": "restore", "namespace": None, "now": timezone.now(), "wake_up": False}
@@ -148,6 +149,7 @@ def test_a_plan_binds(lived, done, restored, principal, branch, carol):
     assert restored(backup, plan_id=str(plan.id)).report["insert"] == 7
 
 
+@pytest.mark.long
 def test_what_is_contained_does_not_come(lived, carol, done, restored, principal, branch):
     backup = done("backup").report["backup_id"]
     assert carol.client.post("/api/v1/containments", {"owner": "bob"}, format="json").status_code == 201

@@ -54,6 +54,7 @@ def left(principal):
         return stones, [(one.id, one.text()) for one in Archive.objects.within(principal.project_id).order_by("id")]
 
 
+@pytest.mark.long
 def test_what_came_beside_others_goes_and_what_had_left_has_left(
     alice, lived, said, done, state, undone, evict, principal
 ):
@@ -90,6 +91,7 @@ def test_what_it_changed_is_as_it_was(alice, carol, bob, said, decide, done, sta
     assert state() == before
 
 
+@pytest.mark.long
 def test_what_was_written_since_is_in_the_way(alice, lived, said, done, gone, undone, main):
     backup = done("backup").report["backup_id"]
     gone()
@@ -112,6 +114,7 @@ def test_once_and_only_by_who_may(lived, done, gone, undone, carol, agent_of, pr
     assert (again.status_code, again.json()["code"]) == (409, "cannot_undo")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("since", ["user", "predicate"])
 def test_what_was_made_there_since_is_in_the_way(lived, alice, said, done, gone, undone, main, since):
     backup = done("backup").report["backup_id"]

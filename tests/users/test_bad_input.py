@@ -46,6 +46,7 @@ def state(principal, alice):
     return look
 
 
+@pytest.mark.examples
 @pytest.mark.parametrize("bad", BAD)
 @pytest.mark.parametrize("path", ASKED)
 def test_a_body_that_names_no_user_is_refused(alice, state, path, bad):

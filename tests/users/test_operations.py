@@ -63,6 +63,7 @@ def test_a_pack_of_a_namespace_is_not_handed_to_who_does_not_reach_all_its_users
     answer.close()
 
 
+@pytest.mark.examples
 @pytest.mark.parametrize("kind", ["required", "optional", "none"])
 @pytest.mark.parametrize("verb", ["undo", "cancel"])
 def test_a_merge_is_not_touched_by_who_does_not_reach_all_its_users(carol, others, homes, project, kind, verb):
