@@ -909,6 +909,7 @@ export interface FragmentAnswer {
   is_pinned: boolean;
   is_anchor: boolean;
   status: StatusEnum;
+  archived_reason: string | null;
   tier: TierEnum;
   compression: CompressionEnum;
   base_relevance: number;
@@ -1038,6 +1039,7 @@ export interface HitAnswer {
   is_pinned: boolean;
   is_anchor: boolean;
   status: StatusEnum;
+  archived_reason: string | null;
   tier: TierEnum;
   compression: CompressionEnum;
   base_relevance: number;
@@ -2046,6 +2048,7 @@ export interface StoredAnswer {
   is_pinned: boolean;
   is_anchor: boolean;
   status: StatusEnum;
+  archived_reason: string | null;
   tier: TierEnum;
   compression: CompressionEnum;
   base_relevance: number;

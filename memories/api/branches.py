@@ -22,6 +22,8 @@ from memories.rest.operations import ACCEPT_HELP, OperationAnswer, of_all_users,
 from memories.rest.timeline import ComparisonAnswer, ComparisonQuery
 from memories.timeline import compare
 
+COUNT = "expected_count"
+
 
 class ForkInput(Strict):
     """The branch that begins."""
@@ -54,13 +56,19 @@ class DeleteInput(Strict):
 
 def confirmed(request: Request, name: str) -> dict[str, Any]:
     """Return the validated request to delete something of that name; in the body or in the query."""
-    data = {**request.query_params.dict(), **request.data} if isinstance(request.data, dict) else request.data
+    data = {**_asked(request), **request.data} if isinstance(request.data, dict) else request.data
     values = validated(DeleteInput, data)
-    if "expected_count" not in values and "confirm" not in values:
-        raise serializers.ValidationError({"expected_count": ["Say how many memories go, or confirm with the name."]})
+    if COUNT not in values and "confirm" not in values:
+        raise serializers.ValidationError({COUNT: ["Say how many memories go, or confirm with the name."]})
     if values.get("confirm", name) != name:
         raise serializers.ValidationError({"confirm": [f"Repeat the name: {name}."]})
     return values
+
+
+def _asked(request: Request) -> dict[str, Any]:
+    """Return what the address asks for, with its number as a body has it."""
+    asked = request.query_params.dict()
+    return {name: int(value) if name == COUNT and value.isdecimal() else value for name, value in asked.items()}
 
 
 class ForkView(APIView):
@@ -165,6 +173,6 @@ class ProjectView(APIView):
 
 
 def _check_count(values: dict[str, Any], count: int) -> None:
-    expected = values.get("expected_count", count)
+    expected = values.get(COUNT, count)
     if expected != count:
         raise CountDiffers(count=count, expected=expected)

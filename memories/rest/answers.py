@@ -213,6 +213,7 @@ class FragmentAnswer(Shown):
     is_pinned = serializers.BooleanField()
     is_anchor = serializers.BooleanField()
     status = serializers.ChoiceField(Status.choices)
+    archived_reason = OrNull(allow_null=True, help_text="Why it left the memories that answer: decayed, retracted, …")
     tier = serializers.ChoiceField(Tier.choices)
     compression = serializers.ChoiceField(Compression.choices)
     base_relevance = serializers.FloatField()

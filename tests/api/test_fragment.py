@@ -138,6 +138,14 @@ def test_bad_changes_are_refused(alice):
     assert alice.client.get(f"{URL}/{body['id']}").json()["revision"] == 1
 
 
+def test_why_it_lies_in_the_archive_is_told(alice):
+    body = stored(alice)
+    assert body["archived_reason"] is None
+    for deed, why in (("archive", "by_hand"), ("unarchive", None)):
+        alice.client.post(f"{URL}/{body['id']}/{deed}", format="json")
+        assert alice.client.get(f"{URL}/{body['id']}").json()["archived_reason"] == why
+
+
 def test_forgetting_leaves_a_fingerprint_only(alice, count):
     body = stored(alice)
     alice.client.patch(f"{URL}/{body['id']}", {"content": "A second text of it."}, format="json")

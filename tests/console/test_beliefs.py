@@ -42,6 +42,16 @@ def test_the_axis_is_labelled(vera, moved, axis):
     assert labels == sorted(labels)
 
 
+def test_what_is_true_to_the_last_moment_of_the_calendar_is_drawn(vera, alice):
+    bounds = {
+        "valid_from": datetime.datetime(2019, 12, 31, 10, tzinfo=datetime.UTC),
+        "valid_until": datetime.datetime.max.replace(tzinfo=datetime.UTC),
+    }
+    claim = ClaimDraft("e", "v2020", "x", scope="temporal", **bounds)
+    stored(alice.principal, "acme:main", "E is x.", source="tool_output", claim=claim)
+    assert "9999-12-31" in vera.get("/beliefs/?subject=e&predicate=v2020").text
+
+
 def believed(page):
     return re.search(r"<p><bdi>user</bdi> · <bdi>lives_in</bdi> = <strong><bdi>(\w+)", page.text)
 

@@ -14,6 +14,7 @@ from memories.upkeep.thresholds import set_thresholds
 from tests.consolidation.conftest import DAY, beside, unit
 from tests.governed import Judge
 
+ENDS = [(".", 1), ("!", 400), ("", 0)]
 EPOCH = datetime.datetime(2026, 3, 1, 9, tzinfo=datetime.UTC)
 
 
@@ -39,6 +40,12 @@ def test_with_no_issues_the_report_shows_zeros(run, remember, digest):
     assert (report["merged"], report["archived"], report["decayed"], report["corroborated"]) == (0, 0, 0, 0)
     assert report["before"] == report["after"] == {"total": 2, "active": 2}
     assert digest() == before
+
+
+def test_of_twins_that_are_believed_alike_the_older_stays(run, remember, now_of):
+    twins = [remember(f"The heron nests behind the old mill{end}", vector=unit(1), age=age) for end, age in ENDS]
+    assert run().report["merged"] == 2
+    assert [now_of(twin).status for twin in twins] == ["superseded", "active", "superseded"]
 
 
 def test_near_identical_memories_are_merged(run, remember, link, now_of, principal):

@@ -149,6 +149,14 @@ def test_a_project_goes_with_everything(alice, main, store, fork, principal, pro
     assert keys.ensure_project("acme").id != project.id
 
 
+@pytest.mark.parametrize("path", [f"namespaces/{MAIN}", "projects/acme"])
+def test_the_count_may_stand_in_the_address(path, alice, main):
+    assert send(alice, "delete", f"{path}?expected_count=1", None, 409)["errors"][0]["message"] == "2"
+    for wrong in ("two", "-1", "2.0"):
+        assert send(alice, "delete", f"{path}?expected_count={wrong}", None, 400)["errors"][0]["field"] == "expected_count"
+    send(alice, "delete", f"{path}?expected_count=2", None, 202)
+
+
 @pytest.mark.long
 def test_the_count_of_a_project_is_of_all_its_users(alice, main, store, principal):
     store(MAIN, "Mia likes herons.", by=principal.of_user("mia"))

@@ -1190,6 +1190,7 @@ class FragmentAnswer(TypedDict):
     is_pinned: bool
     is_anchor: bool
     status: StatusEnum
+    archived_reason: str | None
     tier: TierEnum
     compression: CompressionEnum
     base_relevance: float
@@ -1326,6 +1327,7 @@ class HitAnswer(TypedDict):
     is_pinned: bool
     is_anchor: bool
     status: StatusEnum
+    archived_reason: str | None
     tier: TierEnum
     compression: CompressionEnum
     base_relevance: float
@@ -2349,6 +2351,7 @@ class StoredAnswer(TypedDict):
     is_pinned: bool
     is_anchor: bool
     status: StatusEnum
+    archived_reason: str | None
     tier: TierEnum
     compression: CompressionEnum
     base_relevance: float

@@ -13,7 +13,7 @@ from django.db import connection
 from conflicts.bulk_changes import supersede_repeated
 from memories import access
 from memories.models import Fragment
-from memories.models.scoring import days_between, trust
+from memories.models.scoring import trust
 from memories.upkeep.consolidation import vectors
 from memories.upkeep.consolidation.facts import Facts, facts
 from memories.upkeep.consolidation.near_duplicates import find_near_duplicates
@@ -77,14 +77,15 @@ class Member:
         """Return whether nothing stronger is hidden behind it: what was read out of a text is weaker than the text."""
         return self.authority >= other.authority and self.claim_authority >= other.claim_authority
 
-    def rank(self, now: datetime.datetime) -> tuple[Any, ...]:
-        """Authority, then trust, then age: the smallest stays."""
+    @property
+    def rank(self) -> tuple[Any, ...]:
+        """Authority, then trust, then age: the smallest stays. Trust as it was born: else the younger had more."""
         believed = trust(
             source=self.source,
             corroboration=self.corroboration,
             reinforcements=self.reinforcements,
             disputes=self.disputes,
-            age_days=days_between(self.created_at, now),
+            age_days=0.0,
         )
         return (-self.authority, -believed, self.created_at, self.id)
 
@@ -106,7 +107,7 @@ def find_duplicates(outlook: Outlook) -> list[Likeness]:
     near = {(read.fragment(a), read.fragment(b)): float(c) for (a, b), c in zip(pairs, cosines, strict=True)}
     groups = read_groups(outlook)
     members = _members(outlook, {id for pair in near for id in pair} | {id for group in groups for id in group})
-    near |= dict.fromkeys(_spelled_alike(groups, members, outlook.now), 1.0)
+    near |= dict.fromkeys(_spelled_alike(groups, members), 1.0)
     known = (Likeness(members[a], members[b], c) for (a, b), c in near.items() if a in members and b in members)
     return [likeness for likeness in known if likeness.one.says_as(likeness.other)]
 
@@ -123,7 +124,7 @@ def _members(outlook: Outlook, wanted: set[uuid.UUID]) -> dict[uuid.UUID, Member
 
 
 def _spelled_alike(
-    groups: Iterable[list[uuid.UUID]], members: dict[uuid.UUID, Member], now: datetime.datetime
+    groups: Iterable[list[uuid.UUID]], members: dict[uuid.UUID, Member]
 ) -> Iterator[tuple[uuid.UUID, uuid.UUID]]:
     """Pairs (first < second) of one wording; of a large group the first by rank with all."""
     for group in groups:
@@ -131,7 +132,7 @@ def _spelled_alike(
         for member in (members[id] for id in group if id in members):
             wordings[member.spelling, member.claim, member.event_at].append(member)
         for alike in wordings.values():
-            alike.sort(key=lambda member: member.rank(now))
+            alike.sort(key=lambda member: member.rank)
             for at, keeper in enumerate(alike[:KEEPERS]):
                 yield from ((min(keeper.id, m.id), max(keeper.id, m.id)) for m in alike[at + 1 :])
 
@@ -154,7 +155,7 @@ def plan(outlook: Outlook, likenesses: Sequence[Likeness]) -> None:
             near[one.id].append((other.id, likeness.cosine))
             near[other.id].append((one.id, likeness.cosine))
             members |= {one.id: one, other.id: other}
-            ranks |= {member.id: member.rank(outlook.now) for member in (one, other)}
+            ranks |= {member.id: member.rank for member in (one, other)}
     yields: set[uuid.UUID] = set()
     steps = []
     for keeper in sorted(near, key=ranks.__getitem__):
