@@ -21,9 +21,6 @@ FACTS = f"""{NAMESPACE.worded("n")}, {NAMES} AS named,
     EXISTS (SELECT FROM conflicts_ruling r
         WHERE r.project_id = n.project_id AND r.namespace_id = n.id AND cardinality(r.ruled_out_prints) > 0
     ) AS has_rulings,
-    EXISTS (SELECT FROM memories_containment s
-        WHERE s.project_id = n.project_id AND s.undone_at IS NULL AND s.report -> 'keys' ? %(key)s
-    ) AS is_contained,
     {OWN_RATES} AS rates"""
 STATES = f"""
     SELECT {FACTS}
@@ -49,33 +46,26 @@ class NamespaceState:
     has_erasures: bool
     # Whether somebody ruled a memory out here.
     has_rulings: bool
-    # Whether what the asking key writes is contained.
-    is_contained: bool
     # By which its project's memories weigh.
     rates: Rates
 
 
-def states_of(
-    project_id: uuid.UUID, names: Iterable[str], *, key_id: uuid.UUID | None = None
-) -> dict[str, NamespaceState]:
-    """Return by name the state of each namespace or scope, for a key; one that is missing is made."""
+def states_of(project_id: uuid.UUID, names: Iterable[str]) -> dict[str, NamespaceState]:
+    """Return by name the state of each namespace or scope; one that is missing is made."""
     wanted = list(names)
-    found = _read(project_id, wanted, key_id)
+    found = _read(project_id, wanted)
     if missing := [name for name in wanted if parts_of(name) not in found]:
         for name in sorted(missing):
             Namespace.objects.ensure(project_id=project_id, name=name)
-        found |= _read(project_id, missing, key_id)
+        found |= _read(project_id, missing)
     return {name: found[parts_of(name)] for name in wanted}
 
 
-def _read(
-    project_id: uuid.UUID, names: list[str], key_id: uuid.UUID | None
-) -> dict[tuple[str, str | None], NamespaceState]:
+def _read(project_id: uuid.UUID, names: list[str]) -> dict[tuple[str, str | None], NamespaceState]:
     parts = [parts_of(name) for name in names]
     scopes = [(root, user) for root, user in parts if user is not None]
     wanted = {
         "project": project_id,
-        "key": str(key_id or ""),
         "roots": [root for root, user in parts if user is None],
         "above": [root for root, _ in scopes],
         "users": [user for _, user in scopes],
@@ -85,8 +75,6 @@ def _read(
 
 
 def _state(row: Sequence[Any]) -> NamespaceState:
-    named, is_claimed, has_erasures, has_rulings, is_contained, rates = row[NAMESPACE.end :]
+    named, is_claimed, has_erasures, has_rulings, rates = row[NAMESPACE.end :]
     naming = names_from(named)
-    return NamespaceState(
-        NAMESPACE.instance(row), naming, is_claimed, has_erasures, has_rulings, is_contained, Rates.of(rates)
-    )
+    return NamespaceState(NAMESPACE.instance(row), naming, is_claimed, has_erasures, has_rulings, Rates.of(rates))

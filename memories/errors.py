@@ -26,6 +26,13 @@ class NovaError(Exception):
         return {}
 
 
+class NotPermitted(NovaError):
+    """The principal sees the thing but lacks the right to do this with it."""
+
+    status = 403
+    code = "not_permitted"
+
+
 class StaleRevision(NovaError):
     """Somebody changed it since the caller read it; without `current`, its revision by now, it is gone."""
 

@@ -3,7 +3,6 @@
 from memories.access.principals import (
     ONE_OR_ALL,
     NotFound,
-    NotPermitted,
     Principal,
     UserRequired,
     admit_key,
@@ -28,9 +27,11 @@ from memories.access.transactions import (
     attributed_transaction,
     connect,
     enter,
+    hold_writers,
     is_cut_off,
     retry_on_contention,
 )
+from memories.errors import NotPermitted
 
 __all__ = [
     "ONE_OR_ALL",
@@ -47,6 +48,7 @@ __all__ = [
     "connect",
     "enter",
     "find",
+    "hold_writers",
     "is_cut_off",
     "admit_key",
     "principal_of_key",

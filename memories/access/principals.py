@@ -13,7 +13,7 @@ from typing import Any
 from django.db.models import Exists, OuterRef
 
 from memories.access.transactions import enter
-from memories.errors import NovaError
+from memories.errors import NotPermitted, NovaError
 from memories.models import ApiKey, Containment, EmbeddingModel, KeyText, Membership, Owner, Project
 from memories.models.enums import OwnerKind, Role, SourceClass, Users, Verb
 from memories.models.limits import TAKE, Allowance
@@ -36,7 +36,7 @@ ADMIT = f"""
 }
     FROM found LEFT JOIN memories_embeddingmodel m ON m.state = 'active'"""
 
-OWNER_LIMIT: int = Owner._meta.get_field("name").max_length  # characters
+OWNER_LIMIT = Owner._meta.get_field("name").max_length or 0  # characters
 ONE_OR_ALL = "Name one user or all of them."
 ROLE_VERBS = {
     Role.VIEWER: frozenset({Verb.READ}),
@@ -56,13 +56,6 @@ class NotFound(NovaError):
     def summary(self) -> dict[str, Any]:
         """Return what kind of thing it is."""
         return {"missing": str(self).partition(" ")[0]}
-
-
-class NotPermitted(NovaError):
-    """The principal sees the thing but lacks the right to do this with it."""
-
-    status = 403
-    code = "not_permitted"
 
 
 class UserRequired(NovaError):

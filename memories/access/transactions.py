@@ -3,12 +3,13 @@
 `with enter(principal): …` is short. Nothing slow happens inside: embedding and other provider calls come before it.
 """
 
+import hashlib
 import json
 import random
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from types import MappingProxyType
@@ -18,7 +19,7 @@ import structlog
 from django.db import IntegrityError, InterfaceError, OperationalError, connection, transaction
 from psycopg import sql
 
-from memories.errors import NovaError
+from memories.errors import NotPermitted, NovaError
 from memories.models import Project
 from memories.models.sql import keeps_statements
 
@@ -35,8 +36,20 @@ _away = threading.Event()  # this process found that all tries were in vain
 _patience = threading.Lock()  # of the one who goes on trying meanwhile
 ACTOR = ("kind", "owner", "key", "user")  # of an event's context
 
+# Whoever contains a key holds it alone: what the key writes is there before, or not at all. Each statement sees what
+# was committed before it, so the second also what the first waited for.
+HELD = """SELECT pg_advisory_xact_lock_shared({}); SELECT EXISTS (SELECT FROM memories_containment
+    WHERE project_id = {} AND undone_at IS NULL AND report -> 'keys' ? {})"""
+
 _entered: ContextVar["Principal | None"] = ContextVar("entered", default=None)
 _asked_by: ContextVar[Mapping[str, Any]] = ContextVar("asked_by", default=MappingProxyType({}))
+
+
+class KeyContained(NotPermitted):
+    """What the key writes is contained since its request was let in."""
+
+    def __init__(self) -> None:
+        super().__init__("what this key writes is contained")
 
 
 class GoneMeanwhile(NovaError):
@@ -64,16 +77,18 @@ def attribute_to(actor: Mapping[str, Any]) -> Iterator[None]:
 def enter(principal: "Principal", *, why: str, keeps_plans: bool = False) -> Iterator[None]:
     """One transaction in the principal's project; inside another one of the same project, a part of it.
 
-    `keeps_plans`: what it prepares is planned once, for whatever values.
+    `keeps_plans`: what it prepares is planned once, for whatever values, and changes no memory.
 
-    Raise OperationalError when Postgres stays away through all tries, about ten seconds, and GoneMeanwhile: nothing was
-    written then.
+    Raise OperationalError when Postgres stays away through all tries, about ten seconds, GoneMeanwhile, and
+    KeyContained: nothing was written then.
     """
     # Work in another thread may come with a copy of what stands in the context, and has a connection of its own.
     outer = _entered.get() if connection.in_atomic_block else None
     if outer is not None:
         if outer.project_id != principal.project_id:
             raise RuntimeError("a transaction never crosses projects")
+        if principal.key_id not in (None, outer.key_id):
+            _refuse_contained(sql.SQL(HELD).format(*_held(principal)))
         if outer.seen_users == principal.seen_users:
             yield
             return
@@ -92,7 +107,11 @@ def enter(principal: "Principal", *, why: str, keeps_plans: bool = False) -> Ite
         with transaction.atomic():
             try:
                 context = _context(principal, why)
-                _set_local(principal.project_id, context, users=principal.seen_users, keeps_plans=keeps_plans)
+                settings = _settings(principal.project_id, context, users=principal.seen_users, keeps_plans=keeps_plans)
+                if keeps_plans or principal.key_id is None:
+                    _execute(settings)
+                else:  # in one trip
+                    _refuse_contained(sql.SQL("; ").join([settings, sql.SQL(HELD).format(*_held(principal))]))
                 yield
             finally:
                 _entered.reset(token)  # before the commit: what waits for that enters anew
@@ -102,7 +121,9 @@ def enter(principal: "Principal", *, why: str, keeps_plans: bool = False) -> Ite
         raise
     finally:
         if connection.in_atomic_block and not connection.needs_rollback:
-            _set_local(None, None, users="")  # an outer transaction goes on: it must not keep seeing this project
+            _execute(
+                _settings(None, None, users="")
+            )  # an outer transaction goes on: it must not keep seeing this project
 
 
 def _has_gone(error: IntegrityError, principal: "Principal") -> bool:
@@ -116,10 +137,10 @@ def attributed_transaction(user: Any, *, why: str) -> Iterator[None]:
     """One transaction that row history ascribes to a person, in no project: for the global tables."""
     context = json.dumps({"kind": "person", "user": str(user.pk), "why": why})
     with transaction.atomic():
-        _set_local(None, context, users="")
+        _execute(_settings(None, context, users=""))
         yield
         if not connection.needs_rollback:
-            _set_local(None, None, users="")  # an outer transaction goes on
+            _execute(_settings(None, None, users=""))  # an outer transaction goes on
 
 
 def connect() -> None:
@@ -186,15 +207,48 @@ def _request_id() -> Any:
     return structlog.contextvars.get_contextvars().get("request_id")
 
 
-def _set_local(project_id: uuid.UUID | None, context: str | None, *, users: str, keeps_plans: bool = False) -> None:
+def _settings(
+    project_id: uuid.UUID | None, context: str | None, *, users: str, keeps_plans: bool = False
+) -> sql.Composed:
     # Literals, not set_config: they have to reach the workers of a distributed database. The session names the request,
     # as the text of a prepared statement can't.
     plans = "force_generic_plan" if keeps_plans and keeps_statements() else "DEFAULT"
     statement = f"""SET LOCAL nova.project = {{}}; SET LOCAL nova.users = {{}}; SET LOCAL plan_cache_mode = {plans};
         SET LOCAL pghistory.context_metadata = {{}}; SET LOCAL application_name = {{}}"""
     values = [str(project_id or ""), users, context or "", f"novamem {_request_id() or ''}".strip()]
+    return sql.SQL(statement).format(*map(sql.Literal, values))
+
+
+def _execute(statement: sql.Composed) -> None:
     with connection.cursor() as cursor:
-        cursor.execute(sql.SQL(statement).format(*map(sql.Literal, values)))
+        cursor.execute(statement)
+
+
+def _held(principal: "Principal") -> list[sql.Literal]:
+    assert principal.key_id is not None
+    values = [_key_number(principal.key_id), str(principal.project_id), str(principal.key_id)]
+    return [sql.Literal(value) for value in values]
+
+
+def _refuse_contained(statements: sql.Composed) -> None:
+    """Run statements that end with HELD. Raise KeyContained."""
+    with connection.cursor() as cursor:
+        cursor.execute(statements)
+        while cursor.nextset():
+            pass
+        if cursor.fetchone()[0]:
+            raise KeyContained
+
+
+def hold_writers(key_ids: Iterable[uuid.UUID]) -> None:
+    """Wait for what these keys are writing; they begin nothing until the transaction ends. Before any other lock."""
+    numbers = sorted(map(_key_number, key_ids))
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(pg_advisory_xact_lock(n)) FROM unnest(%s::bigint[]) AS n", [numbers])
+
+
+def _key_number(key_id: uuid.UUID) -> int:
+    return int.from_bytes(hashlib.sha256(b"key" + key_id.bytes).digest()[:8], signed=True)
 
 
 def _show_users(principal: "Principal") -> None:

@@ -125,7 +125,7 @@ def undo(principal: Principal, containment_id: uuid.UUID, *, now: datetime.datet
 
     Raise NotFound, NotPermitted as `contain`, and CannotUndo with what stands in the way.
     """
-    with _entered(principal, why="undo containment"):
+    with _entered(principal, why="undo containment") as everybody:
         rows = Containment.objects.within(principal.project_id)
         found = rows.filter(id=containment_id).first()
         if found is None:
@@ -134,6 +134,7 @@ def undo(principal: Principal, containment_id: uuid.UUID, *, now: datetime.datet
         row: Containment = rows.select_for_update().get(id=containment_id)
         if row.undone_at:
             raise CannotUndo("it was taken back before")
+        _refuse_weak_undo(everybody, row)
         _refuse_other_grounds(row)
         belief.take_back(row.project_id, row.journal, applied_at=row.applied_at, now=now)
         keys = ApiKey.objects.within(row.project_id).filter(id__in=row.report["keys"], revoked_at=row.applied_at)
@@ -182,7 +183,8 @@ def _apply(
 ) -> tuple[Extent, dict[str, Any]]:
     """Set it aside, in the open transaction. Return what it reached, and the journal."""
     project_id = principal.project_id
-    _refuse_stronger(principal, ground)
+    _refuse_stronger(principal, ground.owners)
+    access.hold_writers(key.id for key in ground.keys)
     keys = ApiKey.objects.within(project_id).filter(id__in=[key.id for key in ground.keys], revoked_at=None)
     revoked = list(keys.select_for_update(of=("self",)).order_by("id").values_list("id", flat=True))
     keys.filter(id__in=revoked).update(revoked_at=now)
@@ -255,12 +257,25 @@ def _places(project_id: uuid.UUID, ids: Iterable[uuid.UUID]) -> set[uuid.UUID]:
     return set(rows.values_list("namespace_id", flat=True).distinct())
 
 
-def _refuse_stronger(principal: Principal, ground: ContainmentGround) -> None:
-    """Raise NotPermitted for a key that would revoke or outvote a stronger one, or its own owner's."""
-    if principal.owner_id in ground.owners:
-        raise NotPermitted("nobody contains themselves: another administrator does")
-    ranks = ranks_of(principal.project_id, ground.owners)
+def _refuse_stronger(principal: Principal, owners: Collection[uuid.UUID]) -> None:
+    """Raise NotPermitted for who would silence or bring back a stronger one, or decide on themselves."""
+    if principal.owner_id in owners:
+        raise NotPermitted("nobody decides on their own containment: another administrator does")
+    ranks = ranks_of(principal.project_id, owners)
     refuse_below(principal, ranks.values(), what="what this owner says")
+
+
+def _refuse_weak_undo(principal: Principal, row: Containment) -> None:
+    """Raise NotPermitted for who could not have set this aside, or whose own it is."""
+    of_key = ApiKey.objects.within(row.project_id).filter(id=row.target_id).values_list("owner_id", flat=True)
+    owners = {
+        ContainmentKind.OWNER: [row.target_id],
+        ContainmentKind.KEY: list(of_key),
+    }.get(ContainmentKind(row.kind), [])
+    _refuse_stronger(principal, owners)
+    rows = Fragment.objects.within(row.project_id).filter(id__in=row.journal["after"])
+    ranks = with_protection(rows).values_list("rank", flat=True)
+    refuse_below(principal, ranks, what="some of what this would bring back")
 
 
 def _refuse(principal: Principal, extent: Extent, *, expected: int | None) -> None:

@@ -13,7 +13,7 @@ from conflicts.namespace_state import NamespaceState, states_of
 from conflicts.public import Admission, Newcomer
 from conflicts.search_index import BlockedByErasure, find_forgotten_fragments
 from memories import access
-from memories.access import NotFound, NotPermitted, Principal
+from memories.access import NotFound, Principal
 from memories.extraction import NOTHING, Reading, read_text
 from memories.ingest.drafts import Draft
 from memories.ingest.embedding_queue import queue_reading
@@ -132,14 +132,12 @@ def build_fragment(
 def _states(principal: Principal, drafts: Sequence[Draft]) -> dict[str, NamespaceState]:
     """Return by name where drafts are to stand, made where it is missing.
 
-    Raise NotFound when one is not covered, NotPermitted for a key that was contained meanwhile.
+    Raise NotFound when one is not covered.
     """
     names = sorted({draft.namespace for draft in drafts})
     access.require_reach(principal, names, reading=False)
     scopes = {name: principal.scope(name) for name in names}
-    found = states_of(principal.project_id, scopes.values(), key_id=principal.key_id)
-    if any(state.is_contained for state in found.values()):  # since it was let in
-        raise NotPermitted("what this key writes is contained")
+    found = states_of(principal.project_id, scopes.values())
     return {name: found[scope] for name, scope in scopes.items()}
 
 

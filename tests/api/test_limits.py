@@ -109,7 +109,7 @@ def test_a_database_that_is_away_is_a_503(method, path, bob, monkeypatch):
     def away(*_args, **_more):
         raise OperationalError("server closed the connection unexpectedly: host=secret")
 
-    monkeypatch.setattr(transactions, "_set_local", away)
+    monkeypatch.setattr(transactions, "_settings", away)
     body = {"namespace": "acme:main", "query": "x", "content": "some text"}
     wanted = {"search": ("namespace", "query"), "fragments": ("namespace", "content")}[path]
     data = {name: body[name] for name in wanted} if method == "post" else {}

@@ -153,7 +153,8 @@ def test_a_project_goes_with_everything(alice, main, store, fork, principal, pro
 def test_the_count_may_stand_in_the_address(path, alice, main):
     assert send(alice, "delete", f"{path}?expected_count=1", None, 409)["errors"][0]["message"] == "2"
     for wrong in ("two", "-1", "2.0"):
-        assert send(alice, "delete", f"{path}?expected_count={wrong}", None, 400)["errors"][0]["field"] == "expected_count"
+        told = send(alice, "delete", f"{path}?expected_count={wrong}", None, 400)
+        assert told["errors"][0]["field"] == "expected_count"
     send(alice, "delete", f"{path}?expected_count=2", None, 202)
 
 

@@ -545,3 +545,12 @@ def test_what_had_faded_is_told_too(carol, mallory, alice, project):
         Fragment.objects.filter(id=faded["id"]).update(status="archived", archived_reason="decayed")
     contain(carol, owner="mallory")
     assert [one["reason"] for one in get(alice, "notices")["results"]] == ["contained"]
+
+
+def test_who_could_not_contain_it_takes_nothing_back(project, carol, mallory, poisoned, agent_of):
+    done = contain(carol, key_id=str(mallory.row.id))
+    for who in ({"owner": "low", "ceiling": "inference"}, {"owner": "mallory", "ceiling": "user_explicit"}):
+        agent = agent_of(project, verbs=["read", "write", "admin"], **who)
+        assert take_back(agent, done, code=403)["code"] == "not_permitted"
+    assert (status(carol, poisoned["bad"]), status(carol, poisoned["paper"])) == ("quarantined", "active")
+    take_back(carol, done)
