@@ -105,7 +105,9 @@ KINDS: Mapping[str, OperationKind] = {
     "propose": OperationKind(governance.propose_way_out, governance.check_impasse, one_namespace=True, own_door=True),
     "evolve": OperationKind(governance.find_contradictions, governance.check_evolving, one_namespace=True),
     "pack": OperationKind(packs.write, packs.check, one_namespace=True),
-    "recall": OperationKind(recall_checks.run, recall_checks.check_options, own_door=True),
+    "recall": OperationKind(
+        recall_checks.run, recall_checks.check_options, own_door=True, once=[OperationState.QUEUED]
+    ),
     # Of the whole project, for the operation would go with its namespace.
     "delete": OperationKind(
         namespaces.delete_namespace,
@@ -113,7 +115,7 @@ KINDS: Mapping[str, OperationKind] = {
         permit=namespaces.permit_deletion,
         whole_project=True,
         own_door=True,
-        once=True,
+        once=operations.OPEN,
     ),
     "delete_project": OperationKind(
         namespaces.delete_project,
@@ -121,7 +123,7 @@ KINDS: Mapping[str, OperationKind] = {
         permit=namespaces.permit_deletion,
         whole_project=True,
         own_door=True,
-        once=True,
+        once=operations.OPEN,
     ),
     "backup": OperationKind(
         lambda *given: _back_up(*given),
@@ -202,7 +204,7 @@ def start(
     """
     check_options(kind, options, namespace=namespace, placed=True, dry_run=dry_run)
     with access.enter(principal, why=f"start {kind}"):
-        if KINDS[kind].once and (found := _open_like(principal, kind, options)):
+        if KINDS[kind].once and (found := _one_like(principal, kind, namespace, options)):
             return found
         try:
             with transaction.atomic():
@@ -223,12 +225,17 @@ def start(
         return operation
 
 
-def _open_like(principal: Principal, kind: str, options: dict[str, Any]) -> Operation | None:
-    """Return the open one of these options, if the principal may start it; nobody starts another meanwhile."""
+def _one_like(
+    principal: Principal, kind: str, namespace: Namespace | None, options: dict[str, Any]
+) -> Operation | None:
+    """Return the one that does for another, if the principal may start it; nobody starts another meanwhile."""
     if not Project.objects.select_for_update(no_key=True).filter(id=principal.project_id).exists():
         raise access.NotFound("project")
-    rows = Operation.objects.within(principal.project_id).filter(state__in=operations.OPEN, cancel_requested=False)
-    found: Operation | None = rows.filter(kind=kind, options=options).first()
+    rows = Operation.objects.within(principal.project_id).filter(state__in=KINDS[kind].once, cancel_requested=False)
+    rows = rows.filter(kind=kind, namespace=namespace, options=options)
+    if not KINDS[kind].permit:  # it sees what its starter sees
+        rows = rows.filter(owner_id=principal.owner_id, key_id=principal.key_id, user_id=principal.user_id)
+    found: Operation | None = rows.first()
     if found and (permit := KINDS[kind].permit):
         permit(principal, found)
     return found

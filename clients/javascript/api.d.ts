@@ -2895,7 +2895,11 @@ export interface RecallRunsCalls {
   /** A page of runs, newest first: those on demand, and those around operations that change recall. */
   list(values?: { all_users?: boolean; cause?: "asked" | "consolidation" | "merge" | "model" | "restore" | "rollback"; cursor?: string; limit?: number; namespace?: string; user?: string }, options?: CallOptions): Promise<RecallRunPage>;
   all(values?: { all_users?: boolean; cause?: "asked" | "consolidation" | "merge" | "model" | "restore" | "rollback"; cursor?: string; limit?: number; namespace?: string; user?: string }, options?: CallOptions): AsyncGenerator<RecallRunAnswer, void, undefined>;
-  /** Starts a run of a namespace's checks, or of all; the operation's report counts and names what fails. */
+  /**
+   * Starts a run of a namespace's checks, or of all; the operation's report counts and names what fails.
+   *
+   * One of yours that waits to begin is answered instead of another.
+   */
   start(values?: RecallRunInputRequest, options?: CallOptions): Promise<OperationAnswer>;
 }
 

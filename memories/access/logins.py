@@ -29,7 +29,6 @@ WINDOW = datetime.timedelta(minutes=15)
 # so that nobody locks somebody else out by typing their name.
 PAIR, ADDRESS, NAME = 5, 20, 100
 CODES, CODE_BYTES, RECOVERY = 10, 5, "recovery"
-COUNTED = (LoginOutcome.FAILURE, LoginOutcome.SUCCESS)
 
 
 class Locked(Exception):
@@ -110,24 +109,18 @@ def expire(*, now: datetime.datetime) -> int:
 
 def _wait(trier: Trier, *, now: datetime.datetime, but: int = 0) -> float:
     """Seconds until few enough failures lie within the window; `but` as many as were just noted."""
-    rows = LoginEvent.objects.filter(Q(name=trier.name) | Q(address=trier.address), at__gt=now - WINDOW)
-    rows = rows.filter(outcome__in=COUNTED).order_by("-at", "-id")
-    pair: list[datetime.datetime] = []
-    address: list[datetime.datetime] = []
-    name: list[datetime.datetime] = []
-    entered = False
-    for its_name, its_address, outcome, at in rows.values_list("name", "address", "outcome", "at")[
-        : NAME + ADDRESS + 1
-    ]:
-        matches, here = bytes(its_name) == trier.name, bytes(its_address) == trier.address
-        if outcome == LoginOutcome.SUCCESS:
-            entered = entered or (matches and here)
-            continue
-        pair += [at] if matches and here and not entered else []
-        address += [at] if here and not (matches and entered) else []
-        name += [at] if matches and not (here and entered) else []
-    over = [times[most + but - 1] for times, most in ((pair, PAIR), (address, ADDRESS), (name, NAME))
-            if len(times) >= most + but]  # fmt: skip
+    rows = LoginEvent.objects.filter(at__gt=now - WINDOW).order_by("-at", "-id")
+    both = Q(name=trier.name, address=trier.address)
+    # Who got in from here had failed before as themselves. Each limit is counted apart: no rows hide another's.
+    entered = rows.filter(both, outcome=LoginOutcome.SUCCESS).first()
+    before = Q(at__lt=entered.at) | Q(at=entered.at, id__lt=entered.id) if entered else Q(pk=None)
+    failures = rows.filter(outcome=LoginOutcome.FAILURE).exclude(both & before)
+    limits = ((both, PAIR), (Q(address=trier.address), ADDRESS), (Q(name=trier.name), NAME))
+    over = [
+        at
+        for which, most in limits
+        for at in failures.filter(which).values_list("at", flat=True)[most + but - 1 : most + but]
+    ]
     return max(((at + WINDOW - now).total_seconds() for at in over), default=0.0)
 
 

@@ -161,6 +161,9 @@ class RecallRunsView(APIView):
         responses={202: OperationAnswer},
     )
     def post(self, request: Request) -> Response:
-        """Starts a run of a namespace's checks, or of all; the operation's report counts and names what fails."""
+        """Starts a run of a namespace's checks, or of all; the operation's report counts and names what fails.
+
+        One of yours that waits to begin is answered instead of another.
+        """
         values = validated(RecallRunInput, request.data)
         return started_answer(request, kind="recall", namespace=values.get("namespace"), options={})

@@ -1,12 +1,13 @@
 """What a kind of long job is: what runs it, which options it takes, how its effect is taken back."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from memories.access import Principal
 from memories.errors import NovaError
 from memories.models import Operation
+from memories.models.enums import OperationState
 from memories.operations.runner import Handler
 
 Options = Mapping[str, Any]
@@ -33,7 +34,8 @@ class OperationKind:
     that cannot be; `check_undo` raises where it is known beforehand, and `check_start` for one that was just
     queued, in the transaction that did. `permit` raises where whoever starts it, or its undo, may not. `dry_runs` says
     whether it may only look. With `own_door` it is asked for at an endpoint of its own, which alone writes its options.
-    With `once` the open one of the same options is answered instead of another: what would be done twice comes late.
+    One of the same place, options and starter in a state of `once` is answered instead of another: what would be done
+    twice comes late.
     """
 
     run: Handler
@@ -46,4 +48,4 @@ class OperationKind:
     one_namespace: bool = False
     dry_runs: bool = False
     own_door: bool = False
-    once: bool = False
+    once: Sequence[OperationState] = ()

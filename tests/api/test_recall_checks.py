@@ -48,6 +48,16 @@ def test_keep_and_run_works(alice, bob, principal, heron):
     assert (ran["cause"], ran["passed"], ran["failed"], ran["operation_id"]) == ("asked", 1, [], told["id"])
 
 
+def test_a_run_that_waits_does_for_another(alice, bob, principal, heron, count):
+    post(bob, **HERON)
+    first = post(bob, RUNS, 202)["id"]
+    assert post(bob, RUNS, 202)["id"] == first
+    others = {post(alice, RUNS, 202)["id"], post(bob, RUNS, 202, namespace="acme:main")["id"]}
+    assert (len(others - {first}), count(Operation)) == (2, 3)
+    jobs.run(principal, uuid.UUID(first))
+    assert post(bob, RUNS, 202)["id"] != first
+
+
 def test_the_same_name_is_replaced(bob, heron, count):
     first = post(bob, **HERON)
     again = post(bob, status=200, **{**HERON, "text": "water", "name": HERON["question"]})

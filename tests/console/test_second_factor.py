@@ -66,6 +66,15 @@ class TestBrake:
         with time_machine.travel(timezone.now() + datetime.timedelta(minutes=16), tick=False):
             assert tried(client, password=PASSWORD).status_code == 302
 
+    def test_getting_in_under_another_name_does_not_loosen_it(self, vera, rita):
+        now = timezone.now()
+        for _ in range(5):
+            logins.begin("vera", "10.1.1.1", now=now)
+        for _ in range(logins.NAME + logins.ADDRESS + 2):
+            logins.succeed(logins.begin("rita", "10.1.1.1", now=now).pk)
+        with pytest.raises(logins.Locked):
+            logins.begin("vera", "10.1.1.1", now=now)
+
     def test_unknown_names_are_braked_alike(self, db):
         client = Client()
         assert "Too many" not in [tried(client, "nobody-of-that-name") for _ in range(5)][-1].text

@@ -1509,7 +1509,10 @@ class AsyncRecallRunsCalls:
     async def start(
         self, *, idempotency_key: str | None = None, **body: Unpack[m.RecallRunInputRequest]
     ) -> m.OperationAnswer:
-        """Starts a run of a namespace's checks, or of all; the operation's report counts and names what fails."""
+        """Starts a run of a namespace's checks, or of all; the operation's report counts and names what fails.
+
+        One of yours that waits to begin is answered instead of another.
+        """
         answer: m.OperationAnswer = await self._transport.request(
             "POST", "/api/v1/recall-runs", body=dict(body), idempotency_key=idempotency_key, once=True
         )
