@@ -179,9 +179,9 @@ def recent(
 
 
 def _all_there(principal: Principal, known: Snapshot) -> bool:
-    """Return whether none of them was forgotten since: no cache brings that back."""
+    """Return whether none of them was forgotten or contained since: no cache brings that back."""
     ids = [task.row_id for task in known.tasks]
-    return bool(Task.objects.within(principal.project_id).filter(id__in=ids).count() == len(ids))
+    return bool(Task.objects.within(principal.project_id).uncontained().filter(id__in=ids).count() == len(ids))
 
 
 def believable(principal: Principal, tasks: Sequence[RecentTask], *, now: datetime.datetime) -> list[RecentTask]:
@@ -247,6 +247,7 @@ def report_task(
             return Reported(task, made=False, impasse=False)
         task.title, task.summary = report.title[:TITLE_LIMIT].strip(), report.summary[:SUMMARY_LIMIT].strip()
         task.status, task.updated_at, task.reported_at = report.status, report.updated_at, now
+        task.key_id = principal.key_id
         if prepared is not None:
             task.fragment = _find_stored(principal, prepared, now=now)
         if report.status == TaskStatus.FAILED:

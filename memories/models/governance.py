@@ -9,6 +9,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.db import connection, models
 from django.db.models import Exists, OuterRef, Q
+from django.db.models.expressions import RawSQL
 from django.utils import timezone
 
 from memories.models.enums import Decision, ProposalKind, ProposalOutcome, TaskStatus
@@ -155,12 +156,21 @@ class Proposal(TenantModel):
         return f"{self.kind} {self.outcome}"
 
 
+CONTAINED_KEY = """SELECT FROM memories_containment s WHERE s.project_id = memories_task.project_id
+    AND s.undone_at IS NULL AND s.report -> 'keys' ? memories_task.key_id::text"""
+
+
 class TaskQuerySet(TenantQuerySet):
     """Tasks."""
 
+    def uncontained(self) -> Self:
+        """Return those that no contained key reported last."""
+        return self.filter(RawSQL(f"NOT EXISTS ({CONTAINED_KEY})", [], output_field=models.BooleanField()))
+
     def newest(self, namespace_ids: Sequence[uuid.UUID]) -> Self:
-        """Return of these namespaces, the newest first."""
-        return self.filter(namespace__in=namespace_ids).order_by("-updated_at", "-task_id", "-id")
+        """Return of these namespaces, the newest first, as far as they are not contained."""
+        rows = self.uncontained().filter(namespace__in=namespace_ids)
+        return rows.order_by("-updated_at", "-task_id", "-id")
 
 
 class Task(TenantModel):
@@ -173,6 +183,8 @@ class Task(TenantModel):
     summary = models.CharField(max_length=SUMMARY_LIMIT, blank=True)
     updated_at = models.DateTimeField()
     reported_at = models.DateTimeField(default=timezone.now)
+    # Whose report this is; empty for people, and for what was reported before it was kept.
+    key_id = models.UUIDField(null=True)
     # What is remembered of its end.
     fragment = parent("memories.Fragment", null=True)
     # When it was reported failed, the last three times; when a proposal was queued because of that.
