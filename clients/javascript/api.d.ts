@@ -1237,6 +1237,8 @@ export type ModelStateEnum = "building" | "ready" | "active" | "retired";
 
 /** A memory by its caller's own name for it. */
 export interface NamedInputRequest {
+  user?: string;
+  all_users?: boolean;
   namespace: string;
   key: string;
 }

@@ -92,7 +92,7 @@ class ArchiveView(APIView):
         return _moved(request, fragment_id, archive)
 
 
-class NamedInput(Strict):
+class NamedInput(AboutUser):
     """A memory by its caller's own name for it."""
 
     namespace = Text(validators=[namespace_form])

@@ -293,9 +293,10 @@ def refuse_taking_away(principal: Principal, row: Fragment) -> None:
 
 
 def archive_key(principal: Principal, namespace: str, key: str, *, now: datetime.datetime) -> Fragment:
-    """As `archive`, of what bears a key in a namespace."""
+    """As `archive`, of what bears a key in a namespace, or in the scope of the request's user below it."""
     with access.enter(principal, why="archive"):
-        rows = Fragment.objects.within(principal.project_id).filter(namespace__name=namespace, key=key)
+        scopes = access.readable(principal, [namespace])
+        rows = Fragment.objects.within(principal.project_id).filter(namespace__in=scopes, key=key)
         found = rows.values_list("id", flat=True).first()
         if found is None:
             raise NotFound("fragment")

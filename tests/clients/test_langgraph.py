@@ -265,6 +265,24 @@ def test_what_is_over_is_shown_no_more_and_swept(ours, clock):
     assert ours.get(ADA, "brief").value == {"text": "Ada is at lunch."}
 
 
+def test_a_user_s_item_is_gone_once_it_is_deleted_or_its_time_is_over(web, committed, agent_of, clock):
+    key = agent_of(committed, owner="graph", requests_per_minute=0).key
+    place = f"{committed.name}:graph"
+    with (
+        closing(NovaMemStore(web, key, namespace=place, user="zoë/1:*")) as zoe,
+        closing(NovaMemStore(web, key, namespace=place)) as everybody,
+    ):
+        for store in (zoe, everybody):
+            store.put(ADA, "tea", TEA)
+            store.put(ADA, "brief", {"text": "Ada is at lunch."}, ttl=10)
+        zoe.delete(ADA, "tea")
+        assert zoe.get(ADA, "tea") is None
+        clock(11)
+        assert (zoe.sweep_ttl(), zoe.sweep_ttl()) == (1, 0)
+        assert list(zoe._every()) == []
+        assert {row["extra"]["langgraph"]["key"] for row in everybody._every()} == {"tea", "brief"}
+
+
 def test_reading_lets_it_live_as_long_again(ours, clock):
     ours.put(ADA, "brief", {"text": "Ada is at lunch."}, ttl=10)
     for read in (lambda: ours.get(ADA, "brief"), lambda: ours.search(ADA), lambda: ours.search(ADA, query="lunch?")):

@@ -118,6 +118,33 @@ def test_a_request_for_a_user_changes_nothing_that_all_may_know(alice, homes):
     assert alice.client.get(url).status_code == 200
 
 
+@pytest.mark.parametrize(
+    ("address", "body", "headers"),
+    [
+        ("", {"user": "ann"}, {}),
+        ("?user=ann", {}, {}),
+        ("", {}, {"HTTP_X_NOVAMEM_USER": "ann"}),
+        ("", {"namespace": "acme:main/ann"}, {}),
+    ],
+)
+def test_a_key_is_archived_in_the_scope_of_the_request_s_user(alice, address, body, headers):
+    kept = {user: keep(alice, user, f"Tea for {user}.", key="tea") for user in ("ann", "ben", None)}
+    body = {"namespace": "acme:main", "key": "tea", **body}
+    answer = alice.client.post(f"{FRAGMENTS}/archive{address}", body, format="json", **headers)
+    assert (answer.status_code, answer.json()["id"]) == (200, kept["ann"]["id"])
+    rows = alice.client.get(f"{FRAGMENTS}?namespace=acme:main&all_users=true&status=active").json()["results"]
+    assert {row["user"] for row in rows} == {"ben", None}
+
+
+def test_a_key_of_another_user_is_unknown_and_two_users_are_refused(alice):
+    keep(alice, "ann", "Tea for Ann.", key="tea")
+    for body, status in (({"user": "ben"}, 404), ({}, 404), ({"namespace": "acme:main/ann", "user": "ben"}, 400)):
+        body = {"namespace": "acme:main", "key": "tea", **body}
+        assert alice.client.post(f"{FRAGMENTS}/archive", body, format="json").status_code == status
+    rows = alice.client.get(f"{FRAGMENTS}?namespace=acme:main&user=ann&status=active").json()["results"]
+    assert [row["key"] for row in rows] == ["tea"]
+
+
 def test_lists_show_one_scope_or_with_the_right_all(alice, homes):
     def listed(query):
         return {row["content"] for row in alice.client.get(f"{FRAGMENTS}?{query}").json()["results"]}

@@ -1531,6 +1531,8 @@ class ModelPage(TypedDict):
 class NamedInputRequest(TypedDict):
     """A memory by its caller's own name for it."""
 
+    user: NotRequired[str]
+    all_users: NotRequired[bool]
     namespace: str
     key: str
 
