@@ -47,7 +47,7 @@ def principal_of(request: Request) -> Principal:
 def _about_user(request: Request) -> Principal:
     body = request.data if request.content_type == JSON and request.method not in ("GET", "HEAD") else {}
     body = body if isinstance(body, dict) else {}
-    users = [request.query_params.get("user"), body.get("user")]
+    users = [*request.query_params.getlist("user"), body.get("user")]
     if (header := request.headers.get(USER)) is not None:
         users.append(decoded_user(header))
     named = {user for user in users if isinstance(user, str)}
@@ -67,7 +67,7 @@ def _about_user(request: Request) -> Principal:
 def _names(request: Request, body: dict[str, Any]) -> list[Any]:
     several = body.get("namespaces")
     return [
-        request.query_params.get("namespace"),
+        *request.query_params.getlist("namespace"),
         body.get("namespace"),
         *(several if isinstance(several, list) else ()),
     ]

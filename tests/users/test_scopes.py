@@ -226,6 +226,18 @@ def test_names_that_differ_are_refused(alice):
     assert (answer.status_code, answer.json()["errors"][0]["field"]) == (400, "user")
 
 
+@pytest.mark.parametrize("query", ["user=ann&user=ben", "namespace=acme:main/ann&namespace=acme:main/ben"])
+def test_users_that_differ_within_one_address_are_refused(alice, count, query):
+    body = {"namespace": "acme:main", "content": "Tea."}
+    for answer in (
+        alice.client.post(f"{FRAGMENTS}?{query}", body, format="json"),
+        alice.client.get(f"{FRAGMENTS}?{query}"),
+    ):
+        assert (answer.status_code, answer.json()["errors"][0]["field"]) == (400, "user")
+    assert count(Fragment) == 0
+    assert alice.client.post(f"{FRAGMENTS}?user=ann&user=ann", body, format="json").json()["user"] == "ann"
+
+
 @pytest.fixture
 def required(agent_of, project):
     """A key that speaks for users only."""
