@@ -270,7 +270,10 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024 * 1024
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["memories.rest.authentication.KeyAuthentication"],
-    "DEFAULT_PERMISSION_CLASSES": ["memories.rest.authentication.HasVerb"],
+    "DEFAULT_PERMISSION_CLASSES": [
+        "memories.rest.authentication.HasVerb",
+        "memories.rest.entity_tags.ComparesRevision",
+    ],
     "DEFAULT_THROTTLE_CLASSES": ["memories.api.rate_limits.KeyThrottle"],
     "DEFAULT_RENDERER_CLASSES": ["memories.rest.json_renderer.FastJSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["memories.rest.parsers.StrictJSONParser", "memories.rest.parsers.UnlabelledJSONParser"],

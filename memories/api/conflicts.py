@@ -19,6 +19,7 @@ from memories.api.votes import Nothing
 from memories.models.fragment import CONTENT_LIMIT
 from memories.rest.authentication import principal_of
 from memories.rest.conflicts import ConflictAnswer, ConflictQuery, answers
+from memories.rest.entity_tags import IF_MATCH
 from memories.rest.fields import AboutUser, Flag, Strict, Text, Whole, validated
 from memories.rest.fragments import IDEMPOTENCY
 from memories.rest.idempotency import IdempotentAnswer, answer_once
@@ -169,7 +170,7 @@ class ReinstateView(APIView):
     @extend_schema(
         operation_id="fragments_reinstate",
         request=ReinstateInput,
-        parameters=[IDEMPOTENCY],
+        parameters=[IDEMPOTENCY, IF_MATCH],
         responses={200: ReinstatedAnswer},
     )
     def post(self, request: Request, fragment_id: uuid.UUID) -> Response:

@@ -16,6 +16,7 @@ from memories.api.pagination import page_of, paged
 from memories.models.enums import Compression, Tier
 from memories.rest.answers import FragmentAnswer, StoredAnswer
 from memories.rest.authentication import principal_of
+from memories.rest.entity_tags import IF_MATCH
 from memories.rest.fields import AboutUser, AboutUserQuery, Moment, Strict, Text, validated
 from memories.rest.fragments import IDEMPOTENCY, answer_of, stored_answers
 from memories.rest.idempotency import IdempotentAnswer, answer_once
@@ -38,7 +39,10 @@ class TierView(APIView):
     """How close at hand a fragment is kept."""
 
     @extend_schema(
-        operation_id="fragments_tier", request=TierChange, parameters=[IDEMPOTENCY], responses={200: FragmentAnswer}
+        operation_id="fragments_tier",
+        request=TierChange,
+        parameters=[IDEMPOTENCY, IF_MATCH],
+        responses={200: FragmentAnswer},
     )
     def post(self, request: Request, fragment_id: uuid.UUID) -> Response:
         """Moves the fragment to another tier; 409 when it is not where the caller thinks.
@@ -75,7 +79,10 @@ class CompactView(APIView):
     """How much of a text is left."""
 
     @extend_schema(
-        operation_id="fragments_compact", request=CompactInput, parameters=[IDEMPOTENCY], responses={200: CompactAnswer}
+        operation_id="fragments_compact",
+        request=CompactInput,
+        parameters=[IDEMPOTENCY, IF_MATCH],
+        responses={200: CompactAnswer},
     )
     def post(self, request: Request, fragment_id: uuid.UUID) -> Response:
         """Shortens the text whatever its age, or gives it back while the archive holds it.

@@ -141,6 +141,7 @@ class PredicatesView(APIView):
     """Predicates: list, register, change by name."""
 
     verbs = {"POST": "admin", "PATCH": "admin"}
+    compared = ("PATCH",)
 
     @extend_schema(
         operation_id="predicates_list", parameters=[PredicateQuery], responses={200: page_of(PredicateAnswer)}
@@ -195,6 +196,7 @@ class PredicateView(APIView):
     """One registered predicate."""
 
     verbs = {"PATCH": "admin"}
+    compared = ("PATCH",)
 
     @extend_schema(operation_id="predicates_read", parameters=[ETAG], responses={200: PredicateAnswer})
     def get(self, request: Request, predicate_id: uuid.UUID) -> Response:

@@ -14,6 +14,7 @@ from memories.ingest.updates import archive, archive_key, unarchive
 from memories.models import KEY_LIMIT
 from memories.rest.answers import FragmentAnswer
 from memories.rest.authentication import principal_of
+from memories.rest.entity_tags import IF_MATCH
 from memories.rest.fields import AboutUser, Strict, Text, validated
 from memories.rest.fragments import IDEMPOTENCY, answer_of
 from memories.rest.idempotency import IdempotentAnswer, answer_once
@@ -50,7 +51,7 @@ class VoteView(APIView):
 
 def _documented(name: str, body: type[Strict]) -> Any:
     answer = extend_schema(
-        operation_id=f"fragments_{name}", request=body, parameters=[IDEMPOTENCY], responses={200: VoteAnswer}
+        operation_id=f"fragments_{name}", request=body, parameters=[IDEMPOTENCY, IF_MATCH], responses={200: VoteAnswer}
     )
     return extend_schema_view(post=answer)
 
@@ -82,7 +83,10 @@ class ArchiveView(APIView):
     """Out of all default answers, reversibly."""
 
     @extend_schema(
-        operation_id="fragments_archive", request=Nothing, parameters=[IDEMPOTENCY], responses={200: FragmentAnswer}
+        operation_id="fragments_archive",
+        request=Nothing,
+        parameters=[IDEMPOTENCY, IF_MATCH],
+        responses={200: FragmentAnswer},
     )
     def post(self, request: Request, fragment_id: uuid.UUID) -> Response:
         """Archives the fragment.
@@ -123,7 +127,10 @@ class UnarchiveView(APIView):
     """Back again, as far as the gate allows."""
 
     @extend_schema(
-        operation_id="fragments_unarchive", request=Nothing, parameters=[IDEMPOTENCY], responses={200: FragmentAnswer}
+        operation_id="fragments_unarchive",
+        request=Nothing,
+        parameters=[IDEMPOTENCY, IF_MATCH],
+        responses={200: FragmentAnswer},
     )
     def post(self, request: Request, fragment_id: uuid.UUID) -> Response:
         """Lets the fragment stand again.

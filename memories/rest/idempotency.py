@@ -18,6 +18,7 @@ from memories.access import Principal
 from memories.errors import NovaError
 from memories.models import RepeatedRequest
 from memories.rest.authentication import principal_of
+from memories.rest.entity_tags import compare_fragment
 
 LONGEST = 255
 T = TypeVar("T")
@@ -52,15 +53,21 @@ class IdempotentAnswer:
 def answer_once(request: Request, *, prepare: Callable[[], T], effect: Callable[[T], IdempotentAnswer]) -> Response:
     """Run `prepare` (provider calls, no transaction), then `effect` in one transaction, or replays its answer.
 
-    The record of the answer commits with the effect. Raise InFlight, KeyReused.
+    The record of the answer commits with the effect. Raise InFlight, KeyReused; PreconditionFailed for a fragment that
+    is not as `If-Match` says, unless the answer was given before.
     """
     key = request.headers.get("Idempotency-Key")
     principal = principal_of(request)
+
+    def guarded(prepared: T) -> IdempotentAnswer:
+        compare_fragment(request, principal)
+        return effect(prepared)
+
     why = f"{request.method} {request.resolver_match.route if request.resolver_match else request.path_info}"
     if key is None:
         prepared = prepare()
         with access.enter(principal, why=why):
-            answer = effect(prepared)
+            answer = guarded(prepared)
         return Response(_data(principal, answer), status=answer.status)
     if not 0 < len(key) <= LONGEST or not key.isprintable():
         raise ValidationError({"Idempotency-Key": [f"Use 1 to {LONGEST} printable characters."]})
@@ -71,7 +78,7 @@ def answer_once(request: Request, *, prepare: Callable[[], T], effect: Callable[
         prepared = prepare()
         with access.enter(principal, why=why):
             _lock(principal, key)
-            kept = _stored_answer(principal, key, digest) or _store_answer(principal, key, digest, effect(prepared))
+            kept = _stored_answer(principal, key, digest) or _store_answer(principal, key, digest, guarded(prepared))
     return Response(kept.answer, status=kept.status)
 
 

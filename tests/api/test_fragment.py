@@ -3,6 +3,7 @@
 import uuid
 
 import pytest
+from rest_framework.test import APIClient
 
 from memories.models import Embedding, Erasure, Fragment, Keywords, Revision
 
@@ -93,6 +94,66 @@ def test_what_was_read_is_named_by_its_etag(alice):
         answer = alice.client.patch(place, {"importance": 0.5}, format="json", headers={"If-Match": read})
         assert (answer.status_code, answer.headers["ETag"]) == (200, f'"{number}"')
     assert alice.client.delete(place, headers={"If-Match": '"4"'}).status_code == 204
+
+
+POSTS = {
+    "reinforce": {},
+    "dispute": {"reason": "The mill is new."},
+    "corroborate": {"source_id": "a walk"},
+    "archive": {},
+    "unarchive": {},
+    "reinstate": {},
+    "tier": {"from": "hot", "to": "warm"},
+    "compact": {"level": "hash"},
+}
+
+
+@pytest.mark.parametrize("what", POSTS)
+def test_a_post_on_what_changed_since_it_was_read_changes_nothing(alice, agent_of, project, what):
+    place = f"{URL}/{stored(alice)['id']}"
+    reviewer = agent_of(project, owner="alice", verbs=["read", "write", "review"]).client
+    if what == "unarchive":
+        assert alice.client.post(f"{place}/archive").status_code == 200
+    assert alice.client.patch(place, {"importance": 0.9}, format="json").status_code == 200
+    before = alice.client.get(place).json()
+    for header, status in (('"1"', 412), ('"9"', 412), ("1", 400)):
+        for more in ({}, {"Idempotency-Key": f"{what} {header}"}):
+            headers = {"If-Match": header, **more}
+            answer = reviewer.post(f"{place}/{what}", POSTS[what], format="json", headers=headers)
+            assert answer.status_code == status, answer.content
+    assert alice.client.get(place).json() == before
+
+
+def test_a_post_on_what_was_read_is_done_and_answered_again(alice, agent_of, project):
+    place = f"{URL}/{stored(alice)['id']}"
+    headers = {"If-Match": alice.client.get(place).headers["ETag"], "Idempotency-Key": "once"}
+    assert alice.client.post(f"{place}/archive", headers=headers).status_code == 200
+    alice.client.patch(place, {"importance": 0.9}, format="json")
+    assert alice.client.post(f"{place}/archive", headers=headers).status_code == 200
+    stranger = agent_of(project, owner="bob", namespaces=["acme:bob"]).client
+    for etag in ('"1"', '"2"'):
+        assert stranger.post(f"{place}/archive", headers={"If-Match": etag}).status_code == 404
+
+
+def test_where_there_is_no_revision_if_match_is_refused(alice, agent_of, project):
+    kept = stored(alice)
+    root = agent_of(project, owner="root", verbs=["read", "write", "review", "admin"])
+    admin, memzero = root.client, APIClient(headers={"Authorization": f"Token {root.key}"})
+    for method, path, body in (
+        ("post", URL, {"namespace": "acme:main", "content": "Tea."}),
+        ("post", f"{URL}/archive", {"namespace": "acme:main", "key": "k"}),
+        ("patch", "/api/v1/namespaces", {"namespace": "acme:main", "language": "german"}),
+        ("post", f"/api/v1/conflicts/{kept['id']}/resolve", {"action": "reject", "revision": 1}),
+        ("put", f"/compat/mem0/v1/memories/{kept['id']}/", {"text": "Tea."}),
+        ("delete", f"/compat/mem0/v1/memories/{kept['id']}/", {}),
+    ):
+        client = memzero if path.startswith("/compat/") else admin
+        answer = getattr(client, method)(path, body, format="json", headers={"If-Match": '"7"'})
+        assert answer.status_code == 400, path
+        assert "If-Match" in answer.content.decode(), path
+    assert admin.get(f"{URL}/{kept['id']}", headers={"If-Match": '"7"'}).json()["content"] == kept["content"]
+    more = {"namespace": "acme:main", "content": "The otter swims in the pond."}
+    assert admin.post(URL, more, format="json", headers={"If-Match": "*"}).status_code == 201
 
 
 @pytest.mark.parametrize("header", ["", "2", '"1", "2"', '"1'])

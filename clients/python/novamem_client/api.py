@@ -827,7 +827,13 @@ class FragmentsCalls:
         )
 
     def archive(
-        self, fragment_id: str, /, *, idempotency_key: str | None = None, **body: Unpack[m.NothingRequest]
+        self,
+        fragment_id: str,
+        /,
+        *,
+        idempotency_key: str | None = None,
+        if_match: str | None = None,
+        **body: Unpack[m.NothingRequest],
     ) -> m.FragmentAnswer:
         """Archives the fragment.
 
@@ -839,12 +845,19 @@ class FragmentsCalls:
             places={"fragment_id": fragment_id},
             body=dict(body),
             idempotency_key=idempotency_key,
+            if_match=if_match,
             once=True,
         )
         return answer
 
     def compact(
-        self, fragment_id: str, /, *, idempotency_key: str | None = None, **body: Unpack[m.CompactInputRequest]
+        self,
+        fragment_id: str,
+        /,
+        *,
+        idempotency_key: str | None = None,
+        if_match: str | None = None,
+        **body: Unpack[m.CompactInputRequest],
     ) -> m.CompactAnswer:
         """Shortens the text whatever its age, or gives it back while the archive holds it.
 
@@ -856,12 +869,19 @@ class FragmentsCalls:
             places={"fragment_id": fragment_id},
             body=dict(body),
             idempotency_key=idempotency_key,
+            if_match=if_match,
             once=True,
         )
         return answer
 
     def corroborate(
-        self, fragment_id: str, /, *, idempotency_key: str | None = None, **body: Unpack[m.CorroborateInputRequest]
+        self,
+        fragment_id: str,
+        /,
+        *,
+        idempotency_key: str | None = None,
+        if_match: str | None = None,
+        **body: Unpack[m.CorroborateInputRequest],
     ) -> m.VoteAnswer:
         """Casts the caller's vote; the last one of an owner counts.
 
@@ -875,12 +895,19 @@ class FragmentsCalls:
             places={"fragment_id": fragment_id},
             body=dict(body),
             idempotency_key=idempotency_key,
+            if_match=if_match,
             once=True,
         )
         return answer
 
     def dispute(
-        self, fragment_id: str, /, *, idempotency_key: str | None = None, **body: Unpack[m.DisputeInputRequest]
+        self,
+        fragment_id: str,
+        /,
+        *,
+        idempotency_key: str | None = None,
+        if_match: str | None = None,
+        **body: Unpack[m.DisputeInputRequest],
     ) -> m.VoteAnswer:
         """Casts the caller's vote; the last one of an owner counts.
 
@@ -894,6 +921,7 @@ class FragmentsCalls:
             places={"fragment_id": fragment_id},
             body=dict(body),
             idempotency_key=idempotency_key,
+            if_match=if_match,
             once=True,
         )
         return answer
@@ -909,7 +937,13 @@ class FragmentsCalls:
         return answer
 
     def reinforce(
-        self, fragment_id: str, /, *, idempotency_key: str | None = None, **body: Unpack[m.NothingRequest]
+        self,
+        fragment_id: str,
+        /,
+        *,
+        idempotency_key: str | None = None,
+        if_match: str | None = None,
+        **body: Unpack[m.NothingRequest],
     ) -> m.VoteAnswer:
         """Casts the caller's vote; the last one of an owner counts.
 
@@ -923,12 +957,19 @@ class FragmentsCalls:
             places={"fragment_id": fragment_id},
             body=dict(body),
             idempotency_key=idempotency_key,
+            if_match=if_match,
             once=True,
         )
         return answer
 
     def reinstate(
-        self, fragment_id: str, /, *, idempotency_key: str | None = None, **body: Unpack[m.ReinstateInputRequest]
+        self,
+        fragment_id: str,
+        /,
+        *,
+        idempotency_key: str | None = None,
+        if_match: str | None = None,
+        **body: Unpack[m.ReinstateInputRequest],
     ) -> m.ReinstatedAnswer:
         """Lets a memory stand again that another one replaced without a person; what stands against it yields.
 
@@ -940,12 +981,19 @@ class FragmentsCalls:
             places={"fragment_id": fragment_id},
             body=dict(body),
             idempotency_key=idempotency_key,
+            if_match=if_match,
             once=True,
         )
         return answer
 
     def tier(
-        self, fragment_id: str, /, *, idempotency_key: str | None = None, **body: Unpack[m.TierChangeRequest]
+        self,
+        fragment_id: str,
+        /,
+        *,
+        idempotency_key: str | None = None,
+        if_match: str | None = None,
+        **body: Unpack[m.TierChangeRequest],
     ) -> m.FragmentAnswer:
         """Moves the fragment to another tier; 409 when it is not where the caller thinks.
 
@@ -957,12 +1005,19 @@ class FragmentsCalls:
             places={"fragment_id": fragment_id},
             body=dict(body),
             idempotency_key=idempotency_key,
+            if_match=if_match,
             once=True,
         )
         return answer
 
     def unarchive(
-        self, fragment_id: str, /, *, idempotency_key: str | None = None, **body: Unpack[m.NothingRequest]
+        self,
+        fragment_id: str,
+        /,
+        *,
+        idempotency_key: str | None = None,
+        if_match: str | None = None,
+        **body: Unpack[m.NothingRequest],
     ) -> m.FragmentAnswer:
         """Lets the fragment stand again.
 
@@ -974,6 +1029,7 @@ class FragmentsCalls:
             places={"fragment_id": fragment_id},
             body=dict(body),
             idempotency_key=idempotency_key,
+            if_match=if_match,
             once=True,
         )
         return answer

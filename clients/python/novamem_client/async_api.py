@@ -859,7 +859,13 @@ class AsyncFragmentsCalls:
         )
 
     async def archive(
-        self, fragment_id: str, /, *, idempotency_key: str | None = None, **body: Unpack[m.NothingRequest]
+        self,
+        fragment_id: str,
+        /,
+        *,
+        idempotency_key: str | None = None,
+        if_match: str | None = None,
+        **body: Unpack[m.NothingRequest],
     ) -> m.FragmentAnswer:
         """Archives the fragment.
 
@@ -871,12 +877,19 @@ class AsyncFragmentsCalls:
             places={"fragment_id": fragment_id},
             body=dict(body),
             idempotency_key=idempotency_key,
+            if_match=if_match,
             once=True,
         )
         return answer
 
     async def compact(
-        self, fragment_id: str, /, *, idempotency_key: str | None = None, **body: Unpack[m.CompactInputRequest]
+        self,
+        fragment_id: str,
+        /,
+        *,
+        idempotency_key: str | None = None,
+        if_match: str | None = None,
+        **body: Unpack[m.CompactInputRequest],
     ) -> m.CompactAnswer:
         """Shortens the text whatever its age, or gives it back while the archive holds it.
 
@@ -888,12 +901,19 @@ class AsyncFragmentsCalls:
             places={"fragment_id": fragment_id},
             body=dict(body),
             idempotency_key=idempotency_key,
+            if_match=if_match,
             once=True,
         )
         return answer
 
     async def corroborate(
-        self, fragment_id: str, /, *, idempotency_key: str | None = None, **body: Unpack[m.CorroborateInputRequest]
+        self,
+        fragment_id: str,
+        /,
+        *,
+        idempotency_key: str | None = None,
+        if_match: str | None = None,
+        **body: Unpack[m.CorroborateInputRequest],
     ) -> m.VoteAnswer:
         """Casts the caller's vote; the last one of an owner counts.
 
@@ -907,12 +927,19 @@ class AsyncFragmentsCalls:
             places={"fragment_id": fragment_id},
             body=dict(body),
             idempotency_key=idempotency_key,
+            if_match=if_match,
             once=True,
         )
         return answer
 
     async def dispute(
-        self, fragment_id: str, /, *, idempotency_key: str | None = None, **body: Unpack[m.DisputeInputRequest]
+        self,
+        fragment_id: str,
+        /,
+        *,
+        idempotency_key: str | None = None,
+        if_match: str | None = None,
+        **body: Unpack[m.DisputeInputRequest],
     ) -> m.VoteAnswer:
         """Casts the caller's vote; the last one of an owner counts.
 
@@ -926,6 +953,7 @@ class AsyncFragmentsCalls:
             places={"fragment_id": fragment_id},
             body=dict(body),
             idempotency_key=idempotency_key,
+            if_match=if_match,
             once=True,
         )
         return answer
@@ -941,7 +969,13 @@ class AsyncFragmentsCalls:
         return answer
 
     async def reinforce(
-        self, fragment_id: str, /, *, idempotency_key: str | None = None, **body: Unpack[m.NothingRequest]
+        self,
+        fragment_id: str,
+        /,
+        *,
+        idempotency_key: str | None = None,
+        if_match: str | None = None,
+        **body: Unpack[m.NothingRequest],
     ) -> m.VoteAnswer:
         """Casts the caller's vote; the last one of an owner counts.
 
@@ -955,12 +989,19 @@ class AsyncFragmentsCalls:
             places={"fragment_id": fragment_id},
             body=dict(body),
             idempotency_key=idempotency_key,
+            if_match=if_match,
             once=True,
         )
         return answer
 
     async def reinstate(
-        self, fragment_id: str, /, *, idempotency_key: str | None = None, **body: Unpack[m.ReinstateInputRequest]
+        self,
+        fragment_id: str,
+        /,
+        *,
+        idempotency_key: str | None = None,
+        if_match: str | None = None,
+        **body: Unpack[m.ReinstateInputRequest],
     ) -> m.ReinstatedAnswer:
         """Lets a memory stand again that another one replaced without a person; what stands against it yields.
 
@@ -972,12 +1013,19 @@ class AsyncFragmentsCalls:
             places={"fragment_id": fragment_id},
             body=dict(body),
             idempotency_key=idempotency_key,
+            if_match=if_match,
             once=True,
         )
         return answer
 
     async def tier(
-        self, fragment_id: str, /, *, idempotency_key: str | None = None, **body: Unpack[m.TierChangeRequest]
+        self,
+        fragment_id: str,
+        /,
+        *,
+        idempotency_key: str | None = None,
+        if_match: str | None = None,
+        **body: Unpack[m.TierChangeRequest],
     ) -> m.FragmentAnswer:
         """Moves the fragment to another tier; 409 when it is not where the caller thinks.
 
@@ -989,12 +1037,19 @@ class AsyncFragmentsCalls:
             places={"fragment_id": fragment_id},
             body=dict(body),
             idempotency_key=idempotency_key,
+            if_match=if_match,
             once=True,
         )
         return answer
 
     async def unarchive(
-        self, fragment_id: str, /, *, idempotency_key: str | None = None, **body: Unpack[m.NothingRequest]
+        self,
+        fragment_id: str,
+        /,
+        *,
+        idempotency_key: str | None = None,
+        if_match: str | None = None,
+        **body: Unpack[m.NothingRequest],
     ) -> m.FragmentAnswer:
         """Lets the fragment stand again.
 
@@ -1006,6 +1061,7 @@ class AsyncFragmentsCalls:
             places={"fragment_id": fragment_id},
             body=dict(body),
             idempotency_key=idempotency_key,
+            if_match=if_match,
             once=True,
         )
         return answer
