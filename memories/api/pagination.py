@@ -10,13 +10,15 @@ from rest_framework.utils.urls import replace_query_param
 
 from memories.cursors import NEWEST_FIRST, BadCursor, Cursor, reading_order
 
+NO_CURSOR = "This is no cursor of a list."
+
 
 def cursor_of(text: str | None, *, times: int = 1, ids: int = 1, texts: int = 0) -> Cursor | None:
     """Return the cursor of a link, None for none. Raise ValidationError for anything that is not one of ours."""
     try:
         return Cursor.read(text, times=times, ids=ids, texts=texts) if text else None
     except BadCursor as error:
-        raise serializers.ValidationError({"cursor": ["This is no cursor of a list."]}) from error
+        raise serializers.ValidationError({"cursor": [NO_CURSOR]}) from error
 
 
 def page_of(item: type[serializers.Serializer[Any]]) -> type[serializers.Serializer[Any]]:

@@ -11,6 +11,7 @@ from rest_framework.views import APIView
 
 from memories import erasure
 from memories.access import NotFound, users
+from memories.api.pagination import NO_CURSOR
 from memories.models.namespace import BadUser, user_of
 from memories.rest.answers import FragmentAnswer
 from memories.rest.authentication import USER, decoded_user, key_of
@@ -99,6 +100,14 @@ def _meant(request: Request, address: str) -> str:
     return user
 
 
+def _after(query: dict[str, Any]) -> str:
+    """Return the user behind whom a page begins. Raise ValidationError for a cursor that names none."""
+    try:
+        return user_at(query["cursor"]) if "cursor" in query else ""
+    except NotFound as error:
+        raise serializers.ValidationError({"cursor": [NO_CURSOR]}) from error
+
+
 class UsersView(APIView):
     """Users."""
 
@@ -106,7 +115,7 @@ class UsersView(APIView):
     def get(self, request: Request) -> Response:
         """The users whom the key reaches, by name, and how many memories are kept of each."""
         query = validated(UsersQuery, request.query_params.dict())
-        after = user_at(query["cursor"]) if "cursor" in query else ""
+        after = _after(query)
         limit = query["limit"]
         found = users.known_users(key_of(request), query.get("namespace"), after=after, limit=limit + 1)
         more = address_of(found[limit - 1].user) if len(found) > limit else None

@@ -45,7 +45,7 @@ class CasesQuery(CaseConditions, AboutUserQuery):
     sort = serializers.ChoiceField(
         ["oldest", "newest", "most"], default="oldest", help_text="Since when it waits, or how many challenge."
     )
-    limit = serializers.IntegerField(min_value=1, max_value=100, default=20)
+    limit = serializers.IntegerField(min_value=1, max_value=200, default=50)
     cursor = Text(required=False)
 
 

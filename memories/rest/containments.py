@@ -81,7 +81,7 @@ class ContainmentAnswer(serializers.Serializer[Any]):
 class ContainmentsQuery(Strict):
     """A page of them."""
 
-    limit = serializers.IntegerField(min_value=1, max_value=100, default=20)
+    limit = serializers.IntegerField(min_value=1, max_value=200, default=50)
     cursor = Text(required=False)
 
 

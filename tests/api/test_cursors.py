@@ -41,3 +41,15 @@ def test_pages_of_rows_of_one_moment_skip_and_repeat_nothing(size, principal, st
         back = Cursor.at(rows.get(id=every[3]), ORDER, back=True)
         before = rows.filter(back.beyond(ORDER)).order_by(*reading_order(ORDER, back))
         assert [row.id for row in before] == every[2::-1]
+
+
+LISTS = ("fragments", "cases", "conflicts", "containments", "users", "notices", "proposals", "tombstones")
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_every_list_takes_two_hundred_and_no_cursor_of_anything_else(name, project, agent_of):
+    client = agent_of(project, verbs=["read", "write", "review", "admin"]).client
+    assert client.get(f"/api/v1/{name}?limit=200").status_code == 200
+    for asked, field in (("limit=201", "limit"), ("cursor=zz", "cursor")):
+        answer = client.get(f"/api/v1/{name}?{asked}")
+        assert (answer.status_code, answer.json()["errors"][0]["field"]) == (400, field), asked
