@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 from memories.access import NotFound, Principal
 from memories.models.enums import Users, Verb
-from memories.models.namespace import FORM, BadUser
+from memories.models.namespace import FORM, BadUser, parts_of, user_of
 from memories.proxy.errors import ProxyRefused
 from memories.retrieval import reads_whole_project
 
@@ -50,8 +50,9 @@ class MemoryOptions:
 def principal_for(
     principal: Principal, headers: Mapping[str, str], named_users: Sequence[tuple[str, Any]]
 ) -> Principal:
-    """Return who asks, about the user whom the header or else the body (see Prompt) names. Raise Refused, NotPermitted,
-    UserRequired: a chat without memory (mode off) alone needs no user."""
+    """Return who asks, about the user whom the header or else the body (see Prompt) names, or the namespace, which no
+    other may contradict. Raise Refused, NotPermitted, UserRequired: a chat without memory (mode off) alone needs no
+    user."""
     if _mode(headers) == Mode.OFF:
         return principal
     place, named = next(((name, value) for name, value in named_users if value is not None), (USER, None))
@@ -62,6 +63,10 @@ def principal_for(
             place, named = USER, unquote(header, errors="strict")
         if not isinstance(named, str | None):
             raise BadUser("A user is a string.")
+        if (scoped := _named_scope(headers)[1]) is not None:
+            if named is not None and user_of(named) != scoped:
+                raise BadUser(f"{NAMESPACE} names another user.")
+            named = scoped
         return principal.of_user(named)
     except (BadUser, UnicodeDecodeError) as error:
         words = str(error) if isinstance(error, BadUser) else f"{USER} is percent-encoded UTF-8."
@@ -78,7 +83,7 @@ def options_of(principal: Principal, headers: Mapping[str, str]) -> MemoryOption
     if len(session) > SESSION_LIMIT:
         raise ProxyRefused(400, "invalid_session", f"{SESSION} has at most {SESSION_LIMIT} characters.", param=SESSION)
     mode = Mode(recall_mode or Mode.FULL)
-    namespace = headers.get(NAMESPACE, "").strip() or only_namespace(principal)
+    namespace = _named_scope(headers)[0] or only_namespace(principal)
     top_k, wide, floor = _top_k(headers), _wide(headers), _floor(headers)
     reads_whole_project(principal, wanted=wide)
     if not namespace or mode is Mode.OFF:
@@ -92,6 +97,15 @@ def options_of(principal: Principal, headers: Mapping[str, str]) -> MemoryOption
     may_capture = principal.covers(principal.scope(namespace)) and Verb.WRITE in principal.verbs
     why_not = "capture_only" if not recall else "" if Verb.READ in principal.verbs else "not_permitted"
     return MemoryOptions(namespace, session, not why_not, capture and may_capture, top_k, wide, floor, why_not)
+
+
+def _named_scope(headers: Mapping[str, str]) -> tuple[str, str | None]:
+    """Return the namespace that the header names, and the user where it is a scope's name; what is neither as it is."""
+    name = headers.get(NAMESPACE, "").strip()
+    try:
+        return parts_of(name)
+    except BadUser:
+        return name, None
 
 
 def _mode(headers: Mapping[str, str]) -> str:

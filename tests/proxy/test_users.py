@@ -131,3 +131,38 @@ def test_a_user_whom_the_key_does_not_reach_is_unknown(issue, send, upstream):
     assert (refused.status_code, refused.json()["error"]["code"]) == (404, "user_not_found")
     assert upstream.asked == []
     assert send(chat(user="team-7"), Authorization=some).status_code == 200
+
+
+def test_a_scope_s_name_is_namespace_and_user(send, upstream, main, captured, memories):
+    upstream.reply = "Okay."
+    scope = f"{main}/{quote(ALICE, safe='')}"
+    for more in ({}, {"user": ALICE}, {"user": ALICE.replace("ë", "e\u0308")}):
+        answer = send({**chat(ALLERGY), **more}, X_NovaMem_Namespace=scope)
+        assert answer.status_code == 200, answer.json()
+    assert {(row.namespace.root_name, row.namespace.user) for row in captured(3)} == {(main, ALICE)}
+    memories()
+    asked = chat("Am I allergic to peanuts?")
+    assert send(asked, X_NovaMem_Namespace=scope).headers["X-NovaMem-Injected"] == "1"
+    assert send(asked, X_NovaMem_Namespace=f"{main}/bob").headers["X-NovaMem-Injected"] == "0"
+
+
+@pytest.mark.parametrize("place", ["header", "body"])
+def test_a_scope_of_another_user_than_is_named_is_refused(place, send, upstream, main):
+    more, headers = ({"user": BOB}, {}) if place == "body" else ({}, {"X-NovaMem-User": BOB})
+    answer = send({**chat(ALLERGY), **more}, X_NovaMem_Namespace=f"{main}/ann", **headers)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "invalid_user")
+    assert upstream.asked == []
+
+
+@pytest.mark.parametrize(("users", "status"), [("none", 403), ("optional", 404)])
+def test_a_scope_that_the_key_does_not_reach_is_refused(users, status, send, upstream, issue, main):
+    key = issue(users=users, user_patterns=["b*"])
+    answer = send(chat(ALLERGY), X_NovaMem_Namespace=f"{main}/ann", Authorization=f"Bearer {key}")
+    assert (answer.status_code, upstream.asked) == (status, [])
+
+
+@pytest.mark.parametrize("rest", ["/", "/a/b", "/%FF", "/%0A"])
+def test_what_is_no_scope_s_name_is_no_namespace(rest, send, upstream, main):
+    answer = send(chat(ALLERGY), X_NovaMem_Namespace=f"{main}{rest}")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (404, "namespace_not_found")
+    assert upstream.asked == []
