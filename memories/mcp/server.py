@@ -19,6 +19,7 @@ from mcp.server.mcpserver.resources.templates import ResourceSecurity
 from mcp.shared.exceptions import MCPError
 from mcp.shared.uri_template import UriTemplate
 from mcp_types import INVALID_PARAMS, Resource, ToolAnnotations
+from pydantic import ValidationError as ArgumentsInvalid
 from rest_framework.utils.encoders import JSONEncoder
 
 from memories.access import NotFound
@@ -128,7 +129,12 @@ class StrictServer(MCPServer[Any]):
         known = self._tool_input_schema(name) or {}
         if unknown := sorted(set(arguments) - set(known.get("properties", arguments))):
             raise ToolError(f"validation: these arguments are not known: {', '.join(unknown)}")
-        return await super().call_tool(name, arguments, context)
+        try:
+            return await super().call_tool(name, arguments, context)
+        except ToolError as error:
+            if isinstance(error.__cause__, ArgumentsInvalid):
+                raise ToolError(f"validation: {_wrong(error.__cause__)}") from error
+            raise
 
     async def get_prompt(
         self, name: str, arguments: dict[str, Any] | None = None, context: Context[Any, Any] | None = None
@@ -215,6 +221,12 @@ def _call(run: Callable[..., Any], caller_of: CallerOf, request: Any, given: dic
             return _plain(run(caller, **given))
     finally:
         close_old_connections()
+
+
+def _wrong(error: ArgumentsInvalid) -> str:
+    """Return which arguments don't fit, and why, without the links of the library that read them."""
+    found = error.errors(include_url=False, include_context=False, include_input=False)
+    return "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in found)
 
 
 def _tool_refusal(error: Exception) -> Exception:

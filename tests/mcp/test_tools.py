@@ -184,3 +184,20 @@ def test_as_many_as_the_call_asks_for(session):
     for tool in ("recall", "context", "search_nodes"):
         with pytest.raises(Refused):
             session.call(tool, query=query, top_k=201)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "told"),
+    [
+        ("recall", {}, "query: Field required"),
+        ("retain", {"content": ["a list"]}, "content: Input should be a valid string"),
+        ("recall", {"query": "herons", "top_k": "many"}, "top_k: "),
+    ],
+)
+def test_arguments_that_do_not_fit_are_told_plainly(session, name, arguments, told):
+    with pytest.raises(Refused) as refused:
+        session.call(name, **arguments)
+    text = str(refused.value)
+    assert text.startswith(f"validation: {told}")
+    assert "pydantic" not in text
+    assert "\n" not in text
