@@ -13,12 +13,31 @@ FORWARDED = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 TAG = re.compile(r"<[!/]?[A-Za-z][\w:-]{0,40}(?:\s[^<>\n]{0,200})?>|<!--")
+# What opens a quotation, and behind it what closes it.
+PAIRS = re.findall(
+    r"\S+",
+    "“” „”“‟ ‟” ⹂”“ ”” «» »«» ‹› ›‹› ❝❞ 〝〞〟 🙶🙷 ‶″ 「」 『』 ｢｣ ﹁﹂ ﹃﹄ 《》 〈〉 ❮❯ ⟨⟩ ⟪⟫"
+    " ''’ ‘’' ’’' ‚‘’' ‛’' ❛❜ ‵′ ´´'’ ``'’´",
+)
+CLOSES = {
+    **{mark: frozenset(mark) for mark in '"＂″′＇'},
+    **{pair[0]: frozenset(pair[1:]) for pair in PAIRS},
+    "```": frozenset({"```"}),
+    "``": frozenset({"``", "''", '"'}),
+    "''": frozenset({"''"}),
+    ",,": frozenset({"''", "``", '"', "“", "”"}),
+}
+BRIEF = frozenset("'＇‘’‚‛❛′‵´`")  # an apostrophe, feet, a key: quotations only where they are closed in their line
+APOSTROPHES = "'＇‘’‛´"
+ELSEWHERE = frozenset({*APOSTROPHES, *"`‚"})  # marks that count by what stands around them
+SIGNS = "".join({mark for each in CLOSES.items() for mark in (each[0], *each[1]) if len(mark) == 1} - ELSEWHERE)
+ONLY_CLOSE = frozenset("」』｣﹂﹄》〉❯⟩⟫❞〞〟🙷❜")
+OPEN_ANYWHERE = frozenset({*"`‘‚‛❛„⹂‟“«‹「『｢﹁﹃《〈❮⟨⟪❝〝🙶", "``", "```", ",,"})
 # Each way begins with a character of a set, which `re` finds fastest.
 MARKS = re.compile(
-    r"[\"`“”„«»「」『』]|\\[\"`“”„«»「」『』]|['‘](?<![^\s(\[{:=,>].)(?=\w)|['’](?<=[^\s(\[].)(?!\w)|\n\s*\n|\n"
+    rf"[{SIGNS}]|`{{1,3}}|''|,,(?<![^\s(\[].{{2}})(?=\w)|‚(?=\w)|\\[{SIGNS}`]"
+    rf"|[{APOSTROPHES}](?<![^\s(\[{{:=,>].)(?=\w)|[{APOSTROPHES}](?<=[^\s(\[].)(?!\w)|\n\s*\n|\n"
 )
-CLOSES = {'"': '"', "“": "”", "„": "”“", "«": "»", "»": "«", "「": "」", "『": "』", "`": "`", "'": "'’", "‘": "'’"}
-BRIEF = "'‘`"
 
 
 def foreign(text: str) -> bytearray:
@@ -63,16 +82,17 @@ def _quotations(text: str) -> Iterator[tuple[int, int]]:
                 yield opened, match.end()
                 sign = ""
         elif _opens(text, match):
-            opened, sign = match.start(), mark[-1]
+            opened, sign = match.start(), mark.removeprefix("\\")
     if sign and sign not in BRIEF:
         yield opened, len(text)
 
 
 def _opens(text: str, match: re.Match[str]) -> bool:
     """Return whether a mark can open a quotation; 27" and dogs' can't."""
-    mark, before = match.group(), text[match.start() - 1 : match.start()]
-    if mark[-1] in "”」』’":
+    sign = match.group().removeprefix("\\")
+    before, behind = text[match.start() - 1 : match.start()], text[match.end() : match.end() + 1]
+    if sign in APOSTROPHES and not behind.isalnum() or sign == "”" and before.strip():
         return False
-    if mark == "'":
-        return not before or not (before.isalnum() or before in ".,!?")
-    return mark[-1] in "`„«「『“‘" or not before.isalnum()
+    if sign in OPEN_ANYWHERE:
+        return True
+    return sign not in ONLY_CLOSE and not (before.isalnum() or (sign in APOSTROPHES and before and before in ".,!?"))

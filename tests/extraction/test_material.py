@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from memories.extraction.claims import extract
 from memories.extraction.material import LONG, carries_material, flag_material
 
 BENCHES = Path(__file__).parents[2] / "script/benches"
@@ -184,3 +185,33 @@ def test_a_turn_when_the_one_before_it_announces_material_carries_it(lead):
     assert flag_material([("user", lead), ("assistant", "Done."), ("user", said)]) == [True, False, False]
     assert flag_material([("system", lead), ("user", said)]) == [False, False]
     assert flag_material([("user", "I live in Rome."), ("user", said)]) == [False, False]
+
+
+PAIRS = (
+    "“” „“ „” ”” «» »« »» ‹› ›‹ ›› ❝❞ ❛❜ 「」 『』 《》 〈〉 ｢｣ "
+    "〝〟 〝〞 ＂＂ ‚‘ ‚’ ‘’ ’’ ′′ ″″ ´´ `' `´ `` ❮❯ ⟨⟩ 🙶🙷 \"\" ''"
+)
+
+
+@pytest.mark.parametrize("pair", [*map(tuple, PAIRS.split()), ("``", "''"), (",,", "''"), ("''", "''"), (",,", '"')])
+def test_a_statement_between_quotation_marks_of_any_kind_is_not_plain(pair: tuple[str, str]) -> None:
+    for said in ("My budget is $13.", "my budget is $13"):
+        quoted = said.join(pair)
+        assert carries_material(quoted)
+        assert carries_material(f"I live in Oslo. {quoted} I work at Acme.")
+        assert [claim.first_person for claim in extract(quoted)] in ([False], [])
+
+
+@pytest.mark.parametrize(
+    "turn",
+    [
+        "I'm 5′10″ and my budget is $5 a day.",
+        "I don´t eat meat and I don’t drink wine.",
+        "My desk is 27″ deep, and I'm 5'10'' tall.",
+        "I need a 27” screen, and my budget is $500.",
+        "My parents’ house is in the ’burbs and I live there.",
+        "I don`t like tea.",
+    ],
+)
+def test_feet_inches_and_apostrophes_quote_nothing(turn: str) -> None:
+    assert not carries_material(turn)
