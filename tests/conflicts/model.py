@@ -564,6 +564,7 @@ class Model:
         conflict = conflict.settled_with or conflict
         if conflict.before is None or self.changed_since(conflict):
             raise Refused("CannotUndo")
+        barred = self._barred()
         rule_again = self._unrule(conflict)
         done, former = conflict.before, {said.id: (said.state(), said.beside) for said in self.said.values()}
         for i, (state, beside) in done["said"].items():
@@ -590,6 +591,21 @@ class Model:
         for settled in (conflict, *conflict.siblings, *ended):
             settled.resolution, settled.before, settled.settled_with = "", None, None
         self.repair(conflict.said.key, now)
+        self._readmit([said for said in barred if said not in self._barred()], now)
+
+    def _barred(self):
+        """What is in the archive because a ruling in force bars it."""
+        archived = [s for s in self.said.values() if (s.status, s.reason) == ("archived", "precedent_rejected")]
+        return [said for said in archived if any(self.bars(ruling, said) for ruling in self.in_force())]
+
+    def _readmit(self, freed, now):
+        """Each is heard; what its owner said again and again but once."""
+        heard = set()
+        for said in sorted(freed, key=lambda one: (one.at, one.id)):
+            same = (said.owner, said.authority, said.key, said.value, said.scope, said.session, said.start, said.end)
+            if same not in heard and not any(repeats(said, other) for other in self.on(said.key)):
+                heard.add(same)
+                self.unarchive(said.id, now)
 
     # Leaving and coming back
 

@@ -4,6 +4,7 @@ import pytest
 
 URL = "/api/v1"
 KEY = {"subject": "user", "predicate": "budget"}
+GATE = {"subject": "gate", "predicate": "color"}
 
 
 @pytest.fixture
@@ -91,3 +92,45 @@ def _claim(client, key, value, source):
 
 def _believed(agents, key):
     return agents["carol"].get(f"{URL}/claims", {"namespace": "acme:main", **key}).json()["results"]
+
+
+@pytest.fixture
+def rejected(agents):
+    """The path of a conflict: a tool said red, a document green, and a person rejected green."""
+    _claim(agents["tool"], GATE, "red", "tool_output")
+    (conflict,) = _claim(agents["tool"], GATE, "green", "document")["pending_conflicts"]
+    path = f"{URL}/conflicts/{conflict['id']}"
+    wish = {"action": "reject", "revision": agents["carol"].get(path).json()["revision"]}
+    assert agents["carol"].post(f"{path}/resolve", wish, format="json").status_code == 200
+    return path
+
+
+def test_a_stronger_write_that_only_the_ruling_barred_when_it_is_undone_is_heard(agents, rejected, project, agent_of):
+    system = agent_of(project, owner="system", ceiling="system").client
+    barred = [_claim(system, GATE, "green", "system"), _claim(system, GATE, "green", "system")]
+    assert [row["status"] for row in barred] == ["archived", "archived"]
+    assert agents["carol"].post(f"{rejected}/undo").status_code == 200
+    assert [(row["value"], row["authority"]) for row in _believed(agents, GATE)] == [("green", 5)]
+
+
+def test_a_weaker_write_that_only_the_ruling_barred_when_it_is_undone_waits(agents, rejected):
+    barred = _claim(agents["other"], GATE, "green", "document")
+    assert barred["status"] == "archived"
+    assert agents["carol"].post(f"{rejected}/undo").status_code == 200
+    waiting = agents["carol"].get(f"{URL}/conflicts", {"namespace": "acme:main"}).json()["results"]
+    assert barred["id"] in {row["newcomer"]["id"] for row in waiting}
+    assert [row["value"] for row in _believed(agents, GATE)] == ["red"]
+
+
+def test_what_another_ruling_bars_too_when_one_is_undone_stays_in_the_archive(agents, rejected):
+    _claim(agents["tool"], GATE, "blue", "tool_output")
+    (conflict,) = _claim(agents["other"], GATE, "black", "document")["pending_conflicts"]
+    path = f"{URL}/conflicts/{conflict['id']}"
+    wish = {"action": "reject", "revision": agents["carol"].get(path).json()["revision"]}
+    assert agents["carol"].post(f"{path}/resolve", wish, format="json").status_code == 200
+    barred = [_claim(agents["other"], GATE, value, "document")["id"] for value in ("green", "black")]
+    assert agents["carol"].post(f"{path}/undo").status_code == 200
+    states = [agents["carol"].get(f"{URL}/fragments/{which}").json()["status"] for which in barred]
+    assert states == ["archived", "quarantined"]
+    (ruling,) = agents["carol"].get(f"{URL}/rulings", {"namespace": "acme:main", **GATE}).json()["results"]
+    assert ruling["repeats"] == 1  # as it was said once
