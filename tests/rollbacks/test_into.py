@@ -6,7 +6,8 @@ import pytest
 from django.utils import timezone
 
 from memories import access, jobs
-from memories.models import Fragment, Namespace
+from memories.models import Episode, Fragment, Namespace
+from memories.rest.users import address_of
 
 pytestmark = pytest.mark.usefixtures("storage")
 
@@ -69,6 +70,18 @@ def test_it_stands_beside_what_lives_as_a_branch(lived, done, restored, state, p
     with access.enter(principal, why="test"):
         assert not Namespace.objects.within(principal.project_id).filter(name=branch).exists()
     assert state() == before
+
+
+def test_of_a_user_who_was_erased_no_title_and_no_scope_comes_along(
+    lived, done, restored, principal, main, branch, alice, carol
+):
+    body = {"namespace": main, "user": "zoe", "title": "Zoe's operation", "ids": [lived["door"]["id"]]}
+    assert alice.client.post("/api/v1/episodes", body, format="json").status_code == 201
+    backup = done("backup").report["backup_id"]
+    assert carol.client.delete(f"/api/v1/users/{address_of('zoe')}").status_code == 200
+    assert restored(backup).report["made"] == [branch]
+    with access.enter(principal, why="test"):
+        assert not Episode.objects.within(principal.project_id).filter(title__contains="Zoe").exists()
 
 
 def test_it_is_compared_claim_by_claim_and_merged_in_part(

@@ -77,6 +77,9 @@ def relocate(principal: Principal, read: "Read", *, source: str, target: str, sa
     for name, row in chosen.items():
         left_out["forgotten"] += _drop_forgotten(principal.project_id, there=uuid.UUID(row["id"]), here=live.get(name))
     left_out["contained"] = _drop_contained(principal.project_id)
+    # A user of whom nothing comes along is not named either.
+    held = {str(place) for (place,) in fetch("SELECT DISTINCT namespace_id FROM staged_fragment", [])}
+    chosen = {name: row for name, row in chosen.items() if parts_of(name)[1] is None or str(row["id"]) in held}
     values: dict[str, Any] = {"salt": salt, "places": [row["id"] for row in chosen.values()]}
     _drop_others(values)
     _renumber(values)
@@ -111,6 +114,13 @@ def _drop_others(values: dict[str, Any]) -> None:
     for table in ("fragment", *OF_PLACES):
         execute(f"DELETE FROM staged_{table} WHERE namespace_id <> ALL (%(places)s::uuid[])", values)
     gone = "NOT EXISTS (SELECT FROM staged_fragment f WHERE f.id = s.{0})"
+    # No title stays of an episode of which nothing comes along.
+    execute(
+        f"""DELETE FROM staged_episode s WHERE EXISTS (SELECT FROM {MEMBERS} m WHERE m.episode_id = s.id)
+            AND NOT EXISTS (SELECT FROM {MEMBERS} m JOIN staged_fragment f ON f.id = m.fragment_id
+                WHERE m.episode_id = s.id)""",
+        [],
+    )
     for table in (*(f"staged_{name}" for name in UNDER), "staged_vector", MEMBERS):
         execute(f"DELETE FROM {table} s WHERE {gone.format('fragment_id')}", [])
     execute(f"DELETE FROM staged_links s WHERE {gone.format('other_id')}", [])
