@@ -228,6 +228,9 @@ STORY: list[tuple[int, str, str, str, str]] = [
     ),
 ]
 
+# The beginning of what was said twice: it is of no one time, so that the two say the same.
+SAID_TWICE = "The churn report is sent to the board"
+
 # What was evicted two days later; a tombstone stands for it, and brings it back.
 GONE = (38, "episodic", "task", "tool_output", "Mara asked for a quote for ten more seats, then waited for the audit.")
 
@@ -288,7 +291,7 @@ def _day(principal: Principal, day: int, then: datetime.datetime) -> int:
             type=kind,
             source_type=source_type,
             source=source,
-            event_at=then,
+            event_at=None if text.startswith(SAID_TWICE) else then,
             category="demo",
             claims=_claims(text, then=then),
         )

@@ -7,10 +7,11 @@ from io import StringIO
 import pytest
 from django.core.management import call_command
 from django.test import Client
+from django.utils import timezone
 
-from memories import access, demo
+from memories import access, demo, jobs
 from memories.access import keys
-from memories.models import Fragment, Tombstone
+from memories.models import Fragment, Namespace, Tombstone
 from tests.conftest import as_owner
 
 
@@ -57,3 +58,12 @@ def test_one_is_gone_and_a_tombstone_stands_for_it(first, db):
         (stone,) = Tombstone.objects.within(principal.project_id)
         assert not Fragment.objects.filter(content=demo.GONE[-1]).exists()
     assert "Mara" in stone.sentence()
+
+
+def test_a_consolidation_of_the_story_merges_what_was_said_twice(first, db):
+    principal = access.system_principal(keys.ensure_project(demo.PROJECT))
+    with access.enter(principal, why="test"):
+        tour = Namespace.objects.within(principal.project_id).get(name=demo.TOUR)
+    wish = {"kind": "consolidate", "namespace": tour, "options": {}, "dry_run": True}
+    plan = jobs.start(principal, **wish, now=timezone.now(), wake_up=False)
+    assert jobs.run(principal, plan.id).report["merged"] == 1
