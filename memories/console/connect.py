@@ -105,6 +105,7 @@ def withdraw(request: Any, authorization_id: uuid.UUID) -> HttpResponse:
 
 def _newest(principal: Principal, name: str) -> Fragment | None:
     with access.enter(principal, why="console"):
-        rows = Fragment.objects.within(principal.project_id).filter(namespace__in=access.readable_scopes(principal))
-        newest: Fragment | None = rows.filter(namespace__name=name).order_by("-created_at", "-id").first()
+        scopes = access.readable_scopes(principal, [name])
+        rows = Fragment.objects.within(principal.project_id).filter(namespace__in=scopes)
+        newest: Fragment | None = rows.order_by("-created_at", "-id").first()
         return newest

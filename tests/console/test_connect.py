@@ -49,6 +49,13 @@ def test_it_turns_green_when_the_first_memory_arrives(vera, store):
     assert "hx-trigger" not in green
 
 
+def test_the_first_memory_of_a_user_turns_it_green(vera, alice):
+    wish = {"namespace": "acme:assistant", "user": "lena", "content": "The heron nests."}
+    assert alice.client.post("/api/v1/fragments", wish, format="json").status_code == 201
+    assert "Connected." in vera.get("/connect/", {"project": "acme"}).text
+    assert "Waiting" in vera.get("/connect/", {"namespace": "acme:main"}).text
+
+
 def test_memories_of_other_namespaces_and_projects_do_not_count(vera, store, carl):
     store("acme:other", "The heron nests.")
     assert "Waiting" in vera.get("/connect/", {"namespace": "acme:main"}).text
