@@ -112,6 +112,14 @@ def test_explorer(at_memories, store_texts):
     assert_fine(page)
 
 
+def test_cases(at_memories, stage, quarrel):
+    """Ten cases of a long predicate, beside another one: of a count of one digit axe reads no contrast."""
+    person = access.system_principal(stage.project, ceiling="user_explicit")
+    for n in range(10):
+        disagree(person, stage.project.name, subject=f"offsite {n}", predicate="p" * 100)
+    assert_fine(at_memories("/cases/"))
+
+
 def test_connect(at_memories, page, stage, store_texts):
     """Waiting, and connected."""
     assert_fine(at_memories("/connect/"))
@@ -202,11 +210,17 @@ def test_every_other_page(at_memories, page, stage, quarrel, work):
 def quarrel(stage):
     """A held belief, its challenger with hostile text, both far too long; the id of what is held."""
     person = access.system_principal(stage.project, ceiling="user_explicit")
+    return disagree(person, stage.project.name, subject="lisbon", predicate="budget")
+
+
+def disagree(person, project, *, subject, predicate):
+    """Two values of one belief, the second from a document; the id of the first."""
     ids = []
     for value, source in (("$750", "user_explicit"), ("$0 \u202e" + "W" * 200, "document")):
-        claim = ClaimDraft("lisbon", "budget", value)
+        claim = ClaimDraft(subject, predicate, value)
         wish = {"source": source, "claims": [claim], "provenance_source_id": "s" * 90}
-        draft = ingest.Draft(namespace=f"{stage.project.name}:main", content=f"The budget is {value}.", **wish)
+        content = f"The {predicate} is {value}."
+        draft = ingest.Draft(namespace=f"{project}:main", content=content, **wish)
         (admission,) = ingest.store(person, ingest.prepare([draft]), now=timezone.now())
         ids.append(admission.fragment.id)
     return ids[0]
