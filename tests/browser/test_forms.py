@@ -133,7 +133,7 @@ def test_what_the_rules_replaced_is_taken_back_and_that_too(at_memories, page, s
         return found[former.id], found[standing.id]
 
     at_memories("/health/")
-    page.get_by_role("button", name="Let stand again: The budget is $750.").click()
+    page.get_by_role("button", name="Undo: let stand again The budget is $750.").click()
     expect(page.locator("#undo")).to_contain_text("Stands again.")
     expect(page.get_by_text("Nothing was replaced in thirty days but by a person.")).to_be_visible()
     assert statuses() == ("active", "superseded")
