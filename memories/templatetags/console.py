@@ -137,7 +137,13 @@ def place_plain(where: Any) -> str:
 @register.filter
 def person(user: str) -> SafeString:
     """Return a user's name: a stranger's text, set apart from ours."""
-    return format_html('<span class="user"><span>user</span> <bdi>{}</bdi></span>', visible(user))
+    return format_html('<span class="user"><span>user</span> <bdi>{}</bdi></span>', user_name(user))
+
+
+@register.filter
+def user_name(user: str) -> SafeString:
+    """As `visible`, of a user's name; one of blanks alone stands there by code points, since a link has to be seen."""
+    return mark_safe("".join(map(_shown, user))) if user.isspace() else visible(user)
 
 
 def _parts(where: Any) -> tuple[str, str | None]:

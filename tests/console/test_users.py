@@ -356,3 +356,13 @@ def test_patterns_of_users_stay_text(adam):
     page = adam.get("/agents/")
     assert not [trick for trick in TRICKS if trick in page.text]
     assert "⟨U+202E⟩" in page.text
+
+
+def test_a_name_of_blanks_is_shown_by_its_code_points(adam, store):
+    row = store("acme:main/%20%20", "I live in Lisbon.")
+    told = (
+        '<bdi><span class="invisible-char" title="U+0020">⟨U+0020⟩</span><span class="invisible-char" title="U+0020">'
+    )
+    for path in ("/memories/", f"/memories/{row.id}/", "/namespaces/", "/namespaces/users/"):
+        assert told in adam.get(path).text, path
+    assert words(adam.get(f"/namespaces/users/{address_of('  ')}/")).count("⟨U+0020⟩ ⟨U+0020⟩") == 1
