@@ -112,6 +112,24 @@ def test_explorer(at_memories, store_texts):
     assert_fine(page)
 
 
+def test_users(at_memories, page, stage):
+    """Memories of users, one of whom is named by a blank, under more filters than fit the window."""
+    principal = access.system_principal(stage.project)
+    place = f"{stage.project.name}:agent-"
+    drafts = [
+        ingest.Draft(namespace=f"{place}{n}/{user}", content=f"Heron {n} nests.", category=f"category {n}")
+        for n in range(12)
+        for user in ("lena", "%20")
+    ]
+    ingest.store(principal, ingest.prepare(drafts), now=timezone.now())
+    at_memories()
+    assert page.evaluate("(box => box.scrollHeight - box.clientHeight)(document.querySelector('.facets'))") > 0
+    assert_fine(page)
+    for path in ("/namespaces/", "/namespaces/users/"):
+        page.goto(stage.url + path)
+        assert_fine(page)
+
+
 def test_cases(at_memories, stage, quarrel):
     """Ten cases of a long predicate, beside another one: of a count of one digit axe reads no contrast."""
     person = access.system_principal(stage.project, ceiling="user_explicit")
