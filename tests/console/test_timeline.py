@@ -1,7 +1,11 @@
 """/timeline/: what was decided and done on one line, and what changed since."""
 
+import html
+import re
+
 import pytest
 
+from conflicts.public import ClaimDraft
 from tests.console.conftest import decide, post, words
 
 
@@ -34,3 +38,13 @@ def test_what_changed_since(vera):
     assert vera.get("/timeline/changes/?since=yesterday").status_code == 404
     later = vera.get("/timeline/changes/", {"since": "2030-01-01T00:00:00+00:00"})
     assert "Nothing is believed otherwise." in words(later)
+
+
+@pytest.mark.parametrize(
+    ("subject", "predicate"), [("src/main.py", "owner/lead"), ("user", "lives_in"), ("a&b", "c?d#")]
+)
+def test_what_changed_leads_to_the_belief_whatever_its_name(vera, store, subject, predicate):
+    store("acme:main", "Ada leads it.", claim=ClaimDraft(subject, predicate, "Ada"))
+    page = vera.get("/timeline/changes/", {"since": "2026-01-01T00:00:00+00:00"})
+    (there,) = {html.unescape(url) for url in re.findall(r'<th scope="row"><a href="([^"]+)"', page.text)}
+    assert f"{subject} · {predicate} = Ada" in words(vera.get(there))
