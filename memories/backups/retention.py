@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Max, QuerySet
+from django.db.models import Max, Q, QuerySet
 
 from memories import access
 from memories.access import NotFound, Principal
@@ -17,7 +17,7 @@ from memories.backups.inventory import ENDING, ID, StoredBundle
 from memories.errors import NovaError
 from memories.models import Backup, Operation
 from memories.models.backups import SOUND
-from memories.models.enums import BackupOrigin, ExportPolicy
+from memories.models.enums import BackupOrigin, ExportPolicy, OperationState
 from memories.models.sql import fetch
 
 UPLOAD_DAYS = 7
@@ -167,17 +167,20 @@ def _is_left_behind(principal: Principal, name: str) -> bool:
 def backup_status(principal: Principal, *, now: datetime.datetime) -> dict[str, Any]:
     """Return how many backups there are, their bytes, when the last was made, and how old the last good drill is.
 
-    They count as proven for a week after it.
+    They count as proven for a week after it. `last_restore_at` is when the last restore in earnest succeeded.
     """
     with access.enter(principal, why="stats"):
         rows = backups(principal)
-        last = rows.aggregate(made=Max("exported_at"))["made"]
-        drilled = rows.filter(drill_verdict=SOUND).aggregate(at=Max("drilled_at"))["at"]
+        last = rows.aggregate(made=Max("exported_at"), drilled=Max("drilled_at", filter=Q(drill_verdict=SOUND)))
         sizes = list(rows.values_list("size", flat=True))
+        restores = Operation.objects.within(principal.project_id).filter(kind="restore", dry_run=False)
+        restored = restores.filter(state=OperationState.SUCCEEDED).aggregate(at=Max("finished_at"))["at"]
+    drilled = last["drilled"]
     return {
         "count": len(sizes),
         "bytes": sum(sizes),
-        "last_backup_at": last,
+        "last_backup_at": last["made"],
+        "last_restore_at": restored,
         "last_drill_at": drilled,
         "last_drill_age_seconds": int((now - drilled).total_seconds()) if drilled else None,
         "are_proven": drilled is not None and now - drilled < PROVEN,

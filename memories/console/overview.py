@@ -158,10 +158,14 @@ def _days_ago(at: datetime.datetime, now: datetime.datetime) -> str:
 
 
 def _backup(proofs: dict[str, Any], now: datetime.datetime) -> Need:
-    drilled, made = proofs["last_drill_at"], proofs["last_backup_at"]
-    detail = f"last proven by a restore {_days_ago(drilled, now)}" if drilled else "no restore was tried yet"
+    drilled, restored, made = (proofs[f"last_{name}_at"] for name in ("drill", "restore", "backup"))
+    detail = "no restore was tried yet"
     if made is None:
         detail = "nothing is saved yet"
+    elif drilled:
+        detail = f"last proven by a restore {_days_ago(drilled, now)}"
+    elif restored:
+        detail = f"last restored {_days_ago(restored, now)}, no test restore yet"
     word = "ok" if proofs["are_proven"] else "missing" if made is None else "unproven"
     return Need(word, "Backups", str(proofs["count"]), detail, reverse("console:backups"))
 

@@ -137,6 +137,24 @@ def test_a_restore_is_planned_confirmed_and_done(adam, backup, principal, work, 
     assert count(Fragment) == 1
 
 
+def test_a_restore_that_succeeded_was_tried_and_is_no_test_restore(adam, store, principal, work):
+    row = store("acme:main", "The heron nests behind the mill.")
+    post(adam, "/backups/", policy="full")
+    work()
+    with access.enter(principal, why="test"):
+        Fragment.objects.filter(id=row.id).delete()
+        there = f"/backups/{Backup.objects.get().id}/restore/"
+    plan = planned(adam, there, work)
+    assert "No restore was tried yet." in words(adam.get("/backups/"))
+    assert "no restore was tried yet" in words(adam.get("/"))
+    post(adam, there, step="apply", confirm="acme", plan=plan)
+    work()
+    page = words(adam.get("/backups/"))
+    assert "Last restore: just now . No test restore was run yet" in page
+    assert "last restored today, no test restore yet" in words(adam.get("/"))
+    assert "o restore was tried yet" not in page + words(adam.get("/"))
+
+
 def test_a_restore_that_ended_early_names_what_it_did(adam, store, principal, work, monkeypatch):
     for name in ("acme:main", "acme:side"):
         store(name, f"The heron nests in {name}.")

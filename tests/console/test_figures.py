@@ -186,6 +186,7 @@ def test_a_proof_of_today_is_told_as_that(days, said):
     now = timezone.now()
     proofs = {
         "last_drill_at": now - datetime.timedelta(days=days),
+        "last_restore_at": None,
         "last_backup_at": now,
         "count": 1,
         "are_proven": True,
