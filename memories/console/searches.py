@@ -11,7 +11,7 @@ from memories.models import SEARCH_BOUNDS, SearchDay
 
 @dataclass(frozen=True, slots=True)
 class Searches:
-    """Of the shown days together; `middle` and `slow` are bounds in milliseconds that half, and 95 of 100, kept."""
+    """Of the shown days together; `middle` and `slow` tell the p50 and p95 latency by bounds in milliseconds."""
 
     number: int
     empty: int
@@ -22,7 +22,7 @@ class Searches:
 
     @property
     def empty_share(self) -> str:
-        """How many of a hundred found nothing."""
+        """The zero-result rate, in percent."""
         return f"{100 * self.empty / self.number:.0f}" if self.number else ""
 
 
@@ -38,8 +38,8 @@ def searches_of(principal: Principal, days: Sequence[datetime.date]) -> Searches
         empty,
         _latency_text(together, 0.5),
         _latency_text(together, 0.95),
-        bars(slow, says="milliseconds that 95 of 100 searches kept, by day", unit=" ms"),
-        bars(rates, says="searches that found nothing, in 100, by day", unit=" %"),
+        bars(slow, says="search p95 latency, by day", unit=" ms"),
+        bars(rates, says="zero-result rate of searches, by day", unit=" %"),
     )
 
 

@@ -47,7 +47,7 @@ def test_it_only_looks_when_asked_to_and_applies_what_was_seen():
 def test_a_report_is_printed_line_by_line():
     shown = run("consolidate", "--namespace", "acme:main", "--report")
     lines = [" ".join(line.replace("│", " ").split()) for line in shown.splitlines()]
-    for told in ("namespace acme:main", "of these active 2 → 1", "merged into their twins 1", "archived 0"):
+    for told in ("namespace acme:main", "of these active 2 → 1", "duplicates merged 1", "archived 0"):
         assert told in lines
     done = shown.split("id")[1].split()[1]
     assert run("operations", "show", done) == shown

@@ -52,6 +52,7 @@ def backup(adam, store, principal, work):
 
 def test_made_and_proven_by_one_form(adam, backup):
     page = words(adam.get("/backups/"))
+    assert "verify it and run a test restore" in page
     assert "Last verified restore: just now ✓" in page
     assert page.count("sound") == 2
 
@@ -60,7 +61,7 @@ def test_a_proof_of_long_ago_is_none(adam, backup, principal):
     with access.enter(principal, why="test"):
         Backup.objects.update(drilled_at=timezone.now() - datetime.timedelta(days=8))
     page = adam.get("/backups/")
-    assert "Last verified restore: 8 d ago . That is more than a week: drill a backup again." in words(page)
+    assert "Last verified restore: 8 d ago . That is more than a week: run a test restore again." in words(page)
     assert "strip-good" not in page.text
     assert "unproven" in words(adam.get("/"))
 

@@ -162,8 +162,10 @@ def test_searches_are_counted_by_day(adam, principal, store):
         (day,) = SearchDay.objects.all()
     assert (day.day, day.searches, day.empty, sum(day.took)) == (now.astimezone(datetime.UTC).date(), 5, 1, 5)
     text = words(adam.get("/"))
-    assert "5 searches in 30 days: half within" in text
-    assert "1 found nothing, 20 of 100." in text
+    assert re.search(r"5 searches in 30 days: p50 latency within \d+ ms, p95 latency within \d+ ms\.", text)
+    assert "1 found nothing: a zero-result rate of 20 %." in text
+    assert "Search p95 latency, by day" in text
+    assert "Zero-result rate of searches, by day" in text
 
 
 def test_the_memories_of_a_namespace_are_listed(adam, many):

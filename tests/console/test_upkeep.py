@@ -61,7 +61,7 @@ def test_from_preview_to_undo(adam, principal, twins):
     preview = previewed(adam, principal)
     text = words(adam.get(preview))
     assert "What it would do" in text
-    assert "merged into their twins 1" in text
+    assert "duplicates merged 1" in text
     assert "Merge into its twin: The heron nests behind the mill. stays: The heron nests" in text
     assert statuses(principal) == ["active", "active"]
     run = _run(principal, post(adam, f"{preview}apply/"))
@@ -96,6 +96,7 @@ def test_a_run_lists_what_it_did_and_leads_to_its_plan(adam, principal, pairs, m
         Fragment.objects.filter(id=changed.fragment_id).update(importance=0.9)
     run = _run(principal, post(adam, f"{preview}apply/", shown="0"))
     page = adam.get(run)
+    assert "skipped (changed since the plan) 1" in words(page)
     told = words(page).partition("What was done")[2].partition(" Log ")[0]
     assert told.startswith(" 1 step.")
     assert f"Merged into its twin: {done.fragment.content} stays: {done.fragment.content}" in told
@@ -130,7 +131,7 @@ def test_a_step_without_its_tick_is_left_out(adam, principal, twins):
     preview = previewed(adam, principal)
     assert 'name="step" form="apply" value="0" checked' in adam.get(preview).text
     run = _run(principal, post(adam, f"{preview}apply/", shown="0"))
-    assert "merged into their twins 0" in words(adam.get(run))
+    assert "duplicates merged 0" in words(adam.get(run))
     assert statuses(principal) == ["active", "active"]
 
 
@@ -152,7 +153,7 @@ def test_ticks_are_kept_from_page_to_page(adam, principal, pairs):
     assert 'value="0" checked' not in adam.get(preview).text
     post(adam, f"{preview}ticks/", shown="1", step="1", page="3")
     run = _run(principal, post(adam, f"{preview}apply/", shown="2", step="2"))
-    assert "merged into their twins 2" in words(adam.get(run))
+    assert "duplicates merged 2" in words(adam.get(run))
     assert statuses(principal).count("superseded") == 2
 
 
@@ -341,7 +342,7 @@ def test_ticks_of_one_plan_outlast_a_look_at_another(adam, principal, pairs):
     post(adam, f"{second}ticks/", shown="1", page="1")
     assert 'value="0" checked' not in adam.get(first).text
     run = _run(principal, post(adam, f"{first}apply/"))
-    assert "merged into their twins 2" in words(adam.get(run))
+    assert "duplicates merged 2" in words(adam.get(run))
 
 
 def test_a_used_plan_leads_to_its_run(adam, principal, twins):

@@ -55,7 +55,7 @@ def _counts(report: Mapping[str, Any]) -> list[Line]:
     claims, digests, pruned = report["contradictions"], report["compressed"], report["pruned"]
     return [
         ("embedded before", str(report.get("reembedded", 0))),
-        ("merged into their twins", str(report["merged"])),
+        ("duplicates merged", str(report["merged"])),
         ("contradictions settled", str(claims["resolved"])),
         ("contradictions that wait for a person", str(claims["pending"])),
         ("claims read out of texts", str(claims["claims"])),
@@ -66,7 +66,7 @@ def _counts(report: Mapping[str, Any]) -> list[Line]:
             "archived",
             _with(report["archived"], ", ".join(f"{number} {why}" for why, number in pruned.items() if number)),
         ),
-        ("left, for they changed meanwhile", str(report.get("stale", {}).get("count", 0))),
+        ("skipped (changed since the plan)", str(report.get("stale", {}).get("count", 0))),
     ]
 
 
