@@ -2,7 +2,7 @@
 
 import datetime
 import uuid
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 from django.db import connection
@@ -46,9 +46,13 @@ def find_forgotten_fragments(fragments: Sequence[Fragment], beside: Sequence[Seq
     """
     more = beside or [()] * len(fragments)
     rows = enumerate(zip(fragments, more, strict=True))
-    numbered = [(n, text) for n, (row, texts) in rows for text in (row.content, *row.procedure, *texts)]
+    numbered = [(n, text) for n, (row, texts) in rows for text in _said(row, texts)]
     texts = [(fragments[n].namespace_id, text, fragments[n].authority) for n, text in numbered]
     return sorted({numbered[i][0] for i in find_forgotten_texts(fragments[0].project_id, texts)}) if fragments else []
+
+
+def _said(row: Fragment, beside: Iterable[str]) -> Iterator[str]:
+    yield from (row.content, *row.procedure, *row.words_beside, *beside)
 
 
 def find_forgotten_texts(project_id: uuid.UUID, texts: Sequence[tuple[uuid.UUID | None, str, int]]) -> list[int]:

@@ -26,10 +26,17 @@ from memories.models import (
     Revision,
 )
 from memories.models.enums import INSTRUCTION, MATERIAL, Compression, FragmentType, SourceClass, Status, Verb
-from memories.models.fragment import BY_HAND, BY_PERSON, CONTAINED, PROCEDURE, ROLLED_BACK, procedure_of, wording_of
+from memories.models.fragment import (
+    BY_HAND,
+    BY_PERSON,
+    CONTAINED,
+    PROCEDURE,
+    ROLLED_BACK,
+    procedure_of,
+    says_something,
+    wording_of,
+)
 from memories.providers import active_model, embed
-
-SENTENCE = 3  # words: a value of fewer says nothing by itself
 
 
 class History(NovaError):
@@ -81,7 +88,7 @@ def require_may_keep(principal: Principal) -> None:
 
 def sentences_claimed(claims: Sequence[ClaimDraft]) -> list[str]:
     """Return the values that say something by themselves."""
-    return [claim.value for claim in claims if len(claim.value.split()) >= SENTENCE]
+    return [claim.value for claim in claims if says_something(claim.value)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +144,8 @@ def revise(
             vector = read.vector if read else None
             _decide_anew(principal, row, claims, vector, model=model if new_text else None, now=now)
         else:
+            if {"category", "tags", "extra"} & changes.keys():
+                refuse_forgotten([row])
             row.save(update_fields=[*fields, "revision", "updated_at"])
         return row
 

@@ -2,7 +2,7 @@
 
 import datetime
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from django.conf import settings
@@ -48,6 +48,7 @@ HAPPENED_AT_A_TIME = models.Q(event_at__isnull=False)
 LONGEST_TEXT = 2000  # that the column takes
 CONTENT_LIMIT: int = settings.MAX_CONTENT_LENGTH
 KEY_LIMIT = 512
+SENTENCE = 3  # words: a value of fewer says nothing by itself
 
 # What row history keeps: ids, enums, numbers, times and the keyed digest; never text (docs/spec.md §4 audit).
 EVENT_FIELDS = [
@@ -101,6 +102,22 @@ def procedure_of(extra: Mapping[str, Any]) -> list[str]:
 def wording_of(content: str, extra: Mapping[str, Any]) -> str:
     """Return all that a memory says: its text, its trigger and its steps, whatever its type is by now."""
     return "\n".join([content, *procedure_of(extra)])
+
+
+def says_something(text: str) -> bool:
+    """Return whether a value says something by itself: it has words enough."""
+    return len(text.split()) >= SENTENCE
+
+
+def strings_in(value: Any) -> Iterator[str]:
+    """Return every text within what JSON can hold, names of fields too."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        yield from strings_in([*value, *value.values()])
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from strings_in(each)
 
 
 @tracked(*EVENT_FIELDS)
@@ -250,6 +267,11 @@ class Fragment(TenantModel):
     def procedure(self) -> list[str]:
         """When to do it and in which steps, as far as given beside the text."""
         return procedure_of(self.extra)
+
+    @property
+    def words_beside(self) -> list[str]:
+        """What stands beside its text and says something by itself: in category, tags and `extra`."""
+        return [text for text in strings_in([self.category, self.tags, self.extra]) if says_something(text)]
 
     @property
     def wording(self) -> str:

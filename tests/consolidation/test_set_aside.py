@@ -76,7 +76,7 @@ def world(remember, link, alice, bob):
         link(*rows)
         digested.append(rows[0])
     return {
-        "deduplicate": [pair[0] for pair in merging_],
+        "deduplicate": [younger for _, younger in merging_],
         "corroborate": [pair[0] for pair in speaking],
         "contradictions": texts,
         "digest": digested,

@@ -15,6 +15,10 @@ WAYS = {
     "summary of a task": ("tasks", {**TASK, "summary": f"  {TEXT.upper()} "}),
     "task that goes on": ("tasks", {**TASK, "summary": TEXT, "status": "active"}),
     "build": ("bridges/atlas/builds", BUILD),
+    "extra": ("fragments", {"namespace": MAIN, "content": "A note.", "extra": {"deep": [{"note": TEXT}]}}),
+    "name in extra": ("fragments", {"namespace": MAIN, "content": "A note.", "extra": {TEXT: 1}}),
+    "tag": ("fragments", {"namespace": MAIN, "content": "A note.", "tags": [TEXT]}),
+    "category": ("fragments", {"namespace": MAIN, "content": "A note.", "category": TEXT}),
     "value of a claim": ("fragments", {"namespace": MAIN, "content": "There is a locker.", "claim": CLAIM}),
 }
 
@@ -32,6 +36,16 @@ def test_it_is_barred(alice, forgotten, count, way):
     answer = alice.client.post(f"/api/v1/{path}", body, format="json")
     assert (answer.status_code, answer.json()["code"]) == (409, "blocked_by_erasure")
     assert (count(Fragment), count(Task)) == (0, 0)
+
+
+def test_it_is_barred_from_what_stands_beside_another_and_from_a_title(alice, forgotten):
+    other = alice.client.post("/api/v1/fragments", {"namespace": MAIN, "content": "A note."}, format="json").json()
+    for change in ({"extra": {"note": TEXT}}, {"tags": [TEXT]}, {"category": TEXT}):
+        answer = alice.client.patch(f"/api/v1/fragments/{other['id']}", change, format="json")
+        assert (answer.status_code, answer.json()["code"]) == (409, "blocked_by_erasure")
+    episode = {"namespace": MAIN, "title": TEXT, "ids": [other["id"]]}
+    answer = alice.client.post("/api/v1/episodes", episode, format="json")
+    assert (answer.status_code, answer.json()["code"]) == (409, "blocked_by_erasure")
 
 
 @pytest.mark.parametrize("way", ["summary of a task", "build"])

@@ -10,6 +10,8 @@ from django.db import connection
 from django.db.models import Count, Exists, F, Func, Max, Min, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
+from conflicts.authority import rank_of
+from conflicts.search_index import BlockedByErasure, find_forgotten_texts
 from memories import access
 from memories.access import NotFound, Principal
 from memories.language.extracts import extract, most_telling
@@ -110,8 +112,13 @@ def _cut(text: str, most: int) -> str:
 
 
 def create_episode(principal: Principal, *, namespace: str, title: str, ids: Sequence[uuid.UUID]) -> Episode:
-    """Return an episode of these fragments of a namespace, in this order. Raise NotFound for what is not there."""
+    """Return an episode of these fragments of a namespace, in this order.
+
+    Raise NotFound for what is not there, BlockedByErasure for a title that was forgotten.
+    """
     scope = access.writable(principal, namespace)
+    if find_forgotten_texts(principal.project_id, [(scope.id, title, rank_of(principal))]):
+        raise BlockedByErasure(index=0)
     rows = Fragment.objects.within(principal.project_id).filter(namespace=scope, id__in=ids)
     if rows.count() != len(ids):
         raise NotFound("fragment")
