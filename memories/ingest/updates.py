@@ -2,14 +2,14 @@
 
 import datetime
 import uuid
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from conflicts.authority import SOURCE_RANK, bounded_importance, may_protect
 from conflicts.public import ClaimDraft, Newcomer, end_waiting, lock_claimed_keys, readmit, rewrite
 from conflicts.rulings import protection
-from conflicts.search_index import refuse_forgotten
+from conflicts.search_index import BlockedByErasure, find_forgotten_texts, refuse_forgotten
 from conflicts.votes import is_disputed
 from memories import access
 from memories.access import NotFound, NotPermitted, Principal
@@ -133,6 +133,7 @@ def revise(
         if "claims" in changes:
             store_revision(row)
         _bound(principal, row, fields)
+        former = {*row.words_beside}
         for name, value in fields.items():
             setattr(row, name, value)
         row.revision += 1
@@ -144,10 +145,16 @@ def revise(
             vector = read.vector if read else None
             _decide_anew(principal, row, claims, vector, model=model if new_text else None, now=now)
         else:
-            if {"category", "tags", "extra"} & changes.keys():
-                refuse_forgotten([row])
+            _refuse_added(row, former)
             row.save(update_fields=[*fields, "revision", "updated_at"])
         return row
+
+
+def _refuse_added(row: Fragment, former: Collection[str]) -> None:
+    """Raise BlockedByErasure for what was forgotten and did not stand beside the text before."""
+    added = [(row.namespace_id, text, row.authority) for text in row.words_beside if text not in former]
+    if find_forgotten_texts(row.project_id, added):
+        raise BlockedByErasure(index=0)
 
 
 def _fields(row: Fragment, changes: dict[str, Any]) -> dict[str, Any]:
