@@ -74,10 +74,11 @@ def attribute_to(actor: Mapping[str, Any]) -> Iterator[None]:
 
 
 @contextmanager
-def enter(principal: "Principal", *, why: str, keeps_plans: bool = False) -> Iterator[None]:
+def enter(principal: "Principal", *, why: str, keeps_plans: bool = False, reads_only: bool = False) -> Iterator[None]:
     """One transaction in the principal's project; inside another one of the same project, a part of it.
 
-    `keeps_plans`: what it prepares is planned once, for whatever values, and changes no memory.
+    `keeps_plans`: what it prepares is planned once, for whatever values. It changes no memory then, nor with
+    `reads_only`, and a containment of the key is nothing to it; nothing was asked yet when it begins.
 
     Raise OperationalError when Postgres stays away through all tries, about ten seconds, GoneMeanwhile, and
     KeyContained: nothing was written then.
@@ -108,7 +109,7 @@ def enter(principal: "Principal", *, why: str, keeps_plans: bool = False) -> Ite
             try:
                 context = _context(principal, why)
                 settings = _settings(principal.project_id, context, users=principal.seen_users, keeps_plans=keeps_plans)
-                if keeps_plans or principal.key_id is None:
+                if keeps_plans or reads_only or principal.key_id is None:
                     _execute(settings)
                 else:  # in one trip
                     _refuse_contained(sql.SQL("; ").join([settings, sql.SQL(HELD).format(*_held(principal))]))
@@ -121,9 +122,8 @@ def enter(principal: "Principal", *, why: str, keeps_plans: bool = False) -> Ite
         raise
     finally:
         if connection.in_atomic_block and not connection.needs_rollback:
-            _execute(
-                _settings(None, None, users="")
-            )  # an outer transaction goes on: it must not keep seeing this project
+            # An outer transaction goes on: it must not keep seeing this project.
+            _execute(_settings(None, None, users=""))
 
 
 def _has_gone(error: IntegrityError, principal: "Principal") -> bool:

@@ -42,7 +42,7 @@ PAGES = {
     "/agents/": 18,
     "/containments/": 17,
     "/webhooks/": 21,
-    "/connect/": 21,
+    "/connect/": 20,
 }
 ADMINS = (
     "/thresholds/",

@@ -228,7 +228,7 @@ def _base(project_id: uuid.UUID, request: BackupRequest) -> Backup | None:
 @contextmanager
 def snapshot(principal: Principal, *, why: str) -> Iterator[None]:
     """A transaction that sees one moment, however long it lasts. Inside another one it is a part of that."""
-    with access.enter(principal, why=why):
+    with access.enter(principal, why=why, reads_only=True):
         if not connection.savepoint_ids:
             execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY", [])
         yield

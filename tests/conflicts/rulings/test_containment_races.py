@@ -10,8 +10,10 @@ from django.utils import timezone
 
 from memories import access, containment, ingest
 from memories.access import NotPermitted, keys
+from memories.backups.bundle.writer import snapshot
 from memories.ingest import updates
 from memories.models import Fragment
+from memories.models.sql import fetch
 from tests.conftest import as_owner
 
 
@@ -101,3 +103,8 @@ def test_what_begins_meanwhile_is_refused(admin, thief, deed):
     with access.enter(admin, why="test"):
         assert list(Fragment.objects.values_list("status", "content")) == [("quarantined", had.content)]
     assert not connection.in_atomic_block
+
+
+def test_a_key_may_read_one_moment(admin):
+    with snapshot(admin, why="test"):
+        assert fetch("SHOW transaction_isolation", []) == [("repeatable read",)]
