@@ -22,7 +22,7 @@ from memories.rest.operations import ACCEPT_HELP, OperationAnswer, of_all_users,
 from memories.rest.timeline import ComparisonAnswer, ComparisonQuery
 from memories.timeline import compare
 
-COUNT = "expected_count"
+COUNT, DIGITS = "expected_count", 18
 
 
 class ForkInput(Strict):
@@ -67,8 +67,10 @@ def confirmed(request: Request, name: str) -> dict[str, Any]:
 
 def _asked(request: Request) -> dict[str, Any]:
     """Return what the address asks for, with its number as a body has it."""
-    asked = request.query_params.dict()
-    return {name: int(value) if name == COUNT and value.isdecimal() else value for name, value in asked.items()}
+    asked: dict[str, Any] = request.query_params.dict()
+    count = asked.get(COUNT, "")
+    # Python reads no number of thousands of digits.
+    return asked | ({COUNT: int(count)} if count.isdecimal() and len(count) <= DIGITS else {})
 
 
 class ForkView(APIView):

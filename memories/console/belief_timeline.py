@@ -224,10 +224,8 @@ def _ticks(scale: _Scale) -> list[Tick]:
     """Five times at equal distances, the ends among them."""
     step = (scale.last - scale.first) / (TICKS - 1)
     form = "%Y-%m-%d" if step >= DAY else "%m-%d %H:%M"
-    times = [
-        *(scale.first + n * step for n in range(TICKS - 1)),
-        scale.last,
-    ]  # rounded, it could lie past the last time
+    # The last as it is: worked out, it could lie past the end of the calendar.
+    times = [*(scale.first + n * step for n in range(TICKS - 1)), scale.last]
     anchors = ["start", *["middle"] * (TICKS - 2), "end"]
     return [Tick(scale.x(at), at.strftime(form), anchor) for at, anchor in zip(times, anchors, strict=True)]
 

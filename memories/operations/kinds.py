@@ -34,8 +34,8 @@ class OperationKind:
     that cannot be; `check_undo` raises where it is known beforehand, and `check_start` for one that was just
     queued, in the transaction that did. `permit` raises where whoever starts it, or its undo, may not. `dry_runs` says
     whether it may only look. With `own_door` it is asked for at an endpoint of its own, which alone writes its options.
-    One of the same place, options and starter in a state of `once` is answered instead of another: what would be done
-    twice comes late.
+    One of the same place and options, and without `permit` of the same starter, that is in a state of `once` is
+    answered instead of another: what would be done twice comes late.
     """
 
     run: Handler
