@@ -39,12 +39,16 @@ def further(service, small_endpoint):
         cursor.execute("DELETE FROM memories_embeddingmodel WHERE id = %s", [model.id])
 
 
-# In Postgres: of two in a circle that one is ended which finds it, after a second; who asks from here may be that late.
 AFTER_IT_WAITS = """DO $$ BEGIN
     WHILE NOT EXISTS (SELECT FROM pg_locks w JOIN pg_locks h USING (pid) WHERE NOT w.granted AND h.database =
         (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())) LOOP PERFORM pg_sleep(0.01); END LOOP;
     {}
 END $$"""
+
+
+# In Postgres: of two in a circle that one is ended which finds it, each looking once, a second after it began to wait.
+# Half of that second after the other, neither a late timer nor a late question turns them round.
+LATER = "PERFORM pg_sleep(0.5);"
 
 
 def meet(other, work, first, second):
@@ -60,7 +64,7 @@ def meet(other, work, first, second):
                 connection.close()
 
         done = pool.submit(alone)
-        other.execute(AFTER_IT_WAITS.format(change.format(second)))
+        other.execute(AFTER_IT_WAITS.format(LATER + change.format(second)))
         other.commit()
         return done.result(120)
 
