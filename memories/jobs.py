@@ -277,13 +277,15 @@ def start_undo(
 def can_undo(operation: Operation) -> bool:
     """Return whether an ended operation may be taken back, as far as its row tells."""
     kind = KINDS.get(operation.kind)
-    if kind is None or kind.undo is None or operation.dry_run or operation.state != OperationState.SUCCEEDED:
+    if kind is None or kind.undo is None or operation.dry_run or operation.state in operations.OPEN:
         return False
     if kind.check_undo:
         try:
             kind.check_undo(operation)
         except NovaError:
             return False
+    elif operation.state != OperationState.SUCCEEDED:
+        return False
     return not (operation.report or {}).keys() & {"undone", "expired"}
 
 

@@ -2,11 +2,12 @@
 
 import datetime
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from django.conf import settings
 from django.db import IntegrityError, connection, transaction
+from django.db.models import Q
 from django.utils import timezone
 from psycopg import sql
 
@@ -101,11 +102,12 @@ def undo_run(
     failpoint: str,
     first: Callable[[Operation], object] = lambda run: None,
     scopes: Sequence[Namespace] = (),
+    refuse: Callable[[Operation], object] | None = None,
 ) -> dict[str, Any]:
     """Take back what was recorded of a run; the report says how many rows. Raise CannotUndoRun; nothing changes then.
 
-    `first` and `also` are done in the same transaction, before and after. It reaches the run's namespace, or the
-    `scopes`. Begun again after its end it has nothing to do.
+    `refuse` tells what is not fit for it. `first` and `also` are done in the same transaction, before and after. It
+    reaches the run's namespace, or the `scopes`. Begun again after its end it has nothing to do.
     """
     if progress.operation.cursor:
         return dict(progress.operation.cursor)
@@ -115,14 +117,10 @@ def undo_run(
         for place in sorted(places, key=lambda row: row.id):
             lock_namespace(place.id)
         run.refresh_from_db(fields=["report", "state"])
-        refuse_unfit(run)
+        (refuse or refuse_unfit)(run)
         _lock_run(run)
         if changed := _changed_since(run):
-            named = sorted(map(str, changed))
-            progress.report = {
-                "operation": str(run.id),
-                "changed_since": {"count": len(named), "ids": named[:MOST_NAMED]},
-            }
+            progress.report = report_changed(run.id, changed)
             raise CannotUndoRun("memories changed since that run")
         try:
             with transaction.atomic():
@@ -143,11 +141,22 @@ def undo_run(
         return report
 
 
+def report_changed(run_id: uuid.UUID, changed: Collection[uuid.UUID]) -> dict[str, Any]:
+    """Return the report of an undo that is refused because these memories were changed since the run."""
+    ids = sorted(map(str, changed))[:MOST_NAMED]
+    return {"operation": str(run_id), "changed_since": {"count": len(changed), "ids": ids}}
+
+
 def refuse_unfit(run: Operation) -> None:
-    """Raise CannotUndo for what changed nothing, was undone already, or is too old."""
-    report = run.report or {}
+    """Raise CannotUndoRun for what changed nothing, was undone already, or is too old."""
     if run.state != OperationState.SUCCEEDED or run.dry_run:
         raise CannotUndoRun("this run applied nothing")
+    refuse_gone(run)
+
+
+def refuse_gone(run: Operation) -> None:
+    """Raise CannotUndoRun for what was undone already, or is too old."""
+    report = run.report or {}
     if "undone" in report:
         raise CannotUndoRun("this run was undone already")
     if report.get("expired"):
@@ -234,11 +243,13 @@ def expire(principal: Principal, *, now: datetime.datetime) -> int:
     before = now - datetime.timedelta(days=settings.CONSOLIDATION_UNDO_DAYS)
     with access.enter(principal, why="retention"):
         old = Operation.objects.within(principal.project_id).filter(kind__in=RECORDED, finished_at__lt=before)
-        runs = list(old.filter(report__expired__isnull=True).exclude(report=None))
+        # One that ended early has a report, or keeps what it wrote until then.
+        changed = Q(report__isnull=False) | Q(cursor__transactions__isnull=False)
+        runs = list(old.filter(changed, report__expired__isnull=True))
         ids = [run.id for run in runs]
         PlanStep.objects.within(principal.project_id).filter(operation__in=ids).delete()
         RunChange.objects.within(principal.project_id).filter(operation__in=ids).delete()
         for run in runs:
-            run.report["expired"] = True
+            run.report = {**(run.report or {}), "expired": True}
             run.save(update_fields=["report"])
         return len(runs)

@@ -176,6 +176,10 @@ def test_a_restore_that_ended_early_names_what_it_did(adam, store, principal, wo
     page = words(adam.get(begun["Location"]))
     assert "It ended early: internal. acme:main is restored; the other namespaces stand as they did." in page
     assert "Came back 1" in page
+    assert post(adam, f"{begun['Location']}undo/").status_code == 302
+    work()
+    with access.enter(principal, why="test"):
+        assert not Fragment.objects.exists()
 
 
 def test_what_is_polled_sets_no_cookie(adam, backup, work):

@@ -1,10 +1,14 @@
 """The undo of a restore: all is as before it, and the same backup can be restored again."""
 
+from datetime import timedelta
+
 import pytest
 from django.db import connection
+from django.utils import timezone
 
-from memories import access
-from memories.models import Archive, Namespace, Tombstone
+from memories import access, failpoints, jobs
+from memories.backups.restoration import pipeline
+from memories.models import Archive, Namespace, Operation, Tombstone
 
 pytestmark = pytest.mark.usefixtures("storage")
 
@@ -45,6 +49,77 @@ def test_a_namespace_that_it_made_goes_and_comes_again(lived, done, gone, state,
     again = done("restore", backup_id=backup)
     assert again.report["insert"] == restored.report["insert"]
     assert state() == then
+
+
+@pytest.fixture
+def begun(principal):
+    """Begins a restore; it's not run yet."""
+
+    def start(backup):
+        wish = {"kind": "restore", "namespace": None, "options": {"backup_id": backup}, "now": timezone.now()}
+        return jobs.start(principal, **wish, wake_up=False)
+
+    return start
+
+
+def test_one_that_ended_early_is_taken_back(lived, done, gone, state, begun, undone, principal, main, monkeypatch):
+    then, backup = state(), done("backup").report["backup_id"]
+    gone()
+    whole = pipeline._apply
+
+    def first_only(principal, read, name, there, **more):
+        if name != main:
+            raise RuntimeError
+        return whole(principal, read, name, there, **more)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(pipeline, "_apply", first_only)
+        ended = jobs.run(principal, begun(backup).id)
+    assert (ended.state, list(ended.report["namespaces"]), ended.report["made"]) == ("failed", [main], [main])
+    assert undone(ended).report["deleted"] == {main: 5}
+    with access.enter(principal, why="test"):
+        assert not Namespace.objects.within(principal.project_id).exists()
+    done("restore", backup_id=backup)
+    assert state() == then
+
+
+def test_one_that_ended_before_it_wrote_has_nothing_to_take_back(lived, done, begun, carol, principal, monkeypatch):
+    backup = done("backup").report["backup_id"]
+
+    def fail(*_, **__):
+        raise RuntimeError
+
+    monkeypatch.setattr(pipeline, "apply", fail)
+    ended = jobs.run(principal, begun(backup).id)
+    refused = carol.client.post(f"/api/v1/operations/{ended.id}/undo", {}, format="json")
+    assert (ended.state, refused.status_code, refused.json()["code"]) == ("failed", 409, "cannot_undo")
+
+
+@pytest.mark.parametrize("where", ["restore.applied", "restore.committed"])
+def test_one_that_another_worker_went_on_with_is_taken_back_whole(
+    lived, done, gone, state, begun, undone, principal, main, monkeypatch, where
+):
+    then, backup = state(), done("backup").report["backup_id"]
+    gone()
+    operation = begun(backup)
+
+    def die(name):
+        if name == where:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(failpoints, "reach", die)
+        with pytest.raises(KeyboardInterrupt):
+            jobs.run(principal, operation.id)
+    with access.enter(principal, why="test"):
+        silent = timezone.now() - timedelta(hours=1)
+        Operation.objects.within(principal.project_id).filter(id=operation.id).update(lease_until=silent)
+    ended = jobs.run(principal, operation.id)
+    assert (ended.state, ended.report["insert"], ended.report["made"]) == ("succeeded", 6, [main, f"{main}/zoe"])
+    assert state() == then
+    assert undone(ended).report["deleted"] == {main: 5, f"{main}/zoe": 1}
+    with access.enter(principal, why="test"):
+        assert not Namespace.objects.within(principal.project_id).exists()
 
 
 def left(principal):

@@ -10,6 +10,7 @@ from memories.backups.restoration.pipeline import (
     restore,
     trusted_signers,
 )
+from memories.backups.restoration.plan import WrittenNamespaces
 from memories.backups.restoration.verification import DrillFailed, FileChanged, check_proof, drill, verify
 
 __all__ = [
@@ -25,5 +26,6 @@ __all__ = [
     "restore",
     "trusted_signers",
     "verify",
+    "WrittenNamespaces",
     "WrongProject",
 ]

@@ -40,6 +40,7 @@ from memories.backups.restoration import (
     staging_tables,
 )
 from memories.backups.restoration import plan as restore_plan
+from memories.backups.restoration.plan import WrittenNamespaces
 from memories.errors import NovaError
 from memories.ingest.embedding_queue import count_waiting, seconds_for_text
 from memories.models import Backup, Fragment, Namespace, Operation
@@ -171,15 +172,12 @@ class Read:
     foreign: bool
     stage: staging_tables.StagedBundle
     left_out: dict[str, int] = field(default_factory=dict)
-    # For the undo: namespaces that the restore made, and the transaction in which each was written.
-    made: list[str] = field(default_factory=list)
-    transactions: dict[str, str] = field(default_factory=dict)
 
     def relocate(self, principal: Principal, operation: Operation, into: str) -> None:
         """Let one namespace be staged under another name; what was forgotten of it is left out."""
         wanted = {"source": operation.options.get(NAMESPACE, ""), "target": into, "salt": str(operation.id)}
         with access.enter(principal, why="restore"):
-            if operation.cursor != restore_plan.AGREED:  # what began to write goes on
+            if not restore_plan.has_begun(operation):  # what began to write goes on
                 relocation.refuse_taken(principal.project_id, into)
             self.left_out |= relocation.relocate(principal, self, **wanted)
 
@@ -207,6 +205,8 @@ def restore(principal: Principal, operation: Operation, progress: Progress, *, e
     began, now = time.monotonic(), operation.started_at or operation.created_at
     principal = starter(principal, operation)
     chain = _chain(principal, operation)
+    if (written := WrittenNamespaces.of(operation)).transactions:
+        progress.report = written.report()
     with staging_tables.staging_tables():
         read = stage(principal, chain, operation, progress, now=now)
         if into := operation.options.get(INTO):
@@ -225,16 +225,16 @@ def restore(principal: Principal, operation: Operation, progress: Progress, *, e
             lacks_salt = not read.manifest.salt and not fingerprint_keys.has_project_salt(principal, read.manifest)
             report["key_file_needed"] = lacks_salt and not read.foreign and _has_keyed_rows(read)
         if operation.dry_run:
-            parts = restore_plan.plan_namespaces(principal, read.ids)
+            counts = restore_plan.summarise_counts(restore_plan.plan_namespaces(principal, read.ids))
         else:
             restore_plan.refuse_changed(principal, operation, report, read.ids)
             report["safety_backup_id"] = _safety(principal, operation, progress, now=now)
             restore_plan.refuse_changed(principal, operation, report, read.ids)  # again: a backup takes its time
             restore_plan.require_agreed_counts(operation, progress)
             with _time_of_text(principal) as told:
-                parts = apply(principal, read, progress, report, erase=erase, now=now)
-                report |= {**told(), "made": read.made, "transactions": read.transactions}
-    return {**report, **restore_plan.summarise_counts(parts), "elapsed_ms": int((time.monotonic() - began) * 1000)}
+                counts = apply(principal, read, progress, report, erase=erase, now=now).report()
+                report |= told()
+    return {**report, **counts, "elapsed_ms": int((time.monotonic() - began) * 1000)}
 
 
 @contextmanager
@@ -384,10 +384,11 @@ def apply(
     *,
     erase: Erase,
     now: datetime.datetime,
-) -> dict[str, Any]:
+) -> WrittenNamespaces:
     """Write it: what belongs to the project first, then one namespace after the other, each in one transaction.
 
-    Raise RecallLost for the first namespace by which a recall check would be lost; those before it are done.
+    Return what was written, by a run that was cut off before, too. Raise RecallLost for the first namespace by which a
+    recall check would be lost; those before it are done.
     """
     with access.enter(principal, why="restore"):
         if not read.foreign:
@@ -398,26 +399,33 @@ def apply(
         auxiliary_tables.digest_predicates(principal.project_id)
         apply_restore(principal.project_id, erase=erase, now=now)
     failpoints.reach("restore.project")
-    parts: dict[str, Any] = {}
-    progress.report = {**report, **restore_plan.summarise_counts(parts)}
-    for done, (name, there) in enumerate(read.ids):
+    written = WrittenNamespaces.of(progress.operation)
+    progress.report = {**report, **written.report()}
+    for done, (name, there) in enumerate(read.ids, start=1):
+        far: dict[str, Any] = {"stage": "applying", "done": done, "total": len(read.ids)}
         with progress.alive():
-            progress.note(stage=f"applying {name}"[:64], done=done, total=len(read.ids))
+            progress.note(stage=f"applying {name}"[:64], done=done - 1, total=len(read.ids))
             recall = _recall_guard(principal, name, progress.operation, now=now)
             with access.enter(principal, why="restore"):
-                counts = _apply_recorded(principal, read, name, there, operation=progress.operation, now=now)
+                is_made = name in written.made or not _is_there(principal, name)
+                # One that is new goes as a whole by an undo, of others the rows are kept.
+                with nullcontext() if is_made else record_changes(progress.operation):
+                    operation = None if is_made else progress.operation
+                    counts = _apply(principal, read, name, there, operation=operation, now=now)
                 counts |= recall.settle(accept=progress.operation.options.get(ACCEPT, False), progress=progress)
+                further = written.joined(name, counts, is_made=is_made)
+                progress.save(**far, cursor=further.cursor())
                 failpoints.reach("restore.applied")
-            parts[name] = counts
-            progress.report = {**report, **restore_plan.summarise_counts(parts)}
+            written = further
+            progress.report = {**report, **written.report()}
         failpoints.reach("restore.committed")
-        progress.save(stage="applying", done=done + 1, total=len(read.ids), cursor=progress.operation.cursor)
+        progress.save(**far, cursor=written.cursor())  # what was noted meanwhile may have been written after it
     for name, there in read.ids:
         with progress.alive(), access.enter(principal, why="restore"):
             here = insertion.ensure_namespace(principal, read.stage.namespaces[name])
             lock_namespace(here)
             auxiliary_tables.insert_origins(principal.project_id, there=there, here=here)
-    return parts
+    return written
 
 
 def _recall_guard(principal: Principal, name: str, operation: Operation, *, now: datetime.datetime) -> RecallGuard:
@@ -450,18 +458,8 @@ def apply_restore(project_id: uuid.UUID, *, erase: Erase, now: datetime.datetime
         erase(project_id, ids, authority=authority, now=now)
 
 
-def _apply_recorded(
-    principal: Principal, read: Read, name: str, there: uuid.UUID, *, operation: Operation, now: datetime.datetime
-) -> dict[str, Any]:
-    """Write a namespace so that it can be taken back: one that is new goes as a whole, of others the rows are kept."""
-    if Namespace.objects.within(principal.project_id).named([name]).exists():
-        with record_changes(operation):
-            counts = _apply(principal, read, name, there, operation=operation, now=now)
-    else:
-        counts = _apply(principal, read, name, there, operation=None, now=now)
-        read.made.append(name)
-    ((read.transactions[name],),) = fetch("SELECT pg_current_xact_id()::text", [])
-    return counts
+def _is_there(principal: Principal, name: str) -> bool:
+    return bool(Namespace.objects.within(principal.project_id).named([name]).exists())
 
 
 def _apply(

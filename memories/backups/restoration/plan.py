@@ -1,17 +1,58 @@
-"""The plan of a restore; a run that is bound to one does what it said, or nothing."""
+"""The plan of a restore, and what it has written: bound to a plan it does what that said, or nothing."""
 
 import uuid
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import asdict, dataclass, field
+from typing import Any, Self
 
 from memories import access
 from memories.access import Principal
 from memories.backups.restoration import diff
 from memories.models import Namespace, Operation
+from memories.models.sql import fetch
 from memories.operations import PlanChanged, Progress, plan_of
 
-AGREED = {"agreed": True}
+AGREED = "agreed"
 COMPARED = ("foreign", "left_out", "forgotten")
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenNamespaces:
+    """The namespaces that a restore wrote, kept in the transactions that did: who goes on, and an undo, go by it."""
+
+    # By namespace, of the transaction that wrote it first.
+    counts: Mapping[str, Any] = field(default_factory=dict)
+    made: Sequence[str] = ()
+    # In which each was written: several, where another worker began anew.
+    transactions: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, operation: Operation) -> Self:
+        """Return what a restore wrote so far."""
+        kept = {name: value for name, value in (operation.cursor or {}).items() if name != AGREED}
+        return cls(**kept)
+
+    def joined(self, name: str, counts: Mapping[str, Any], *, is_made: bool) -> Self:
+        """Return these and one that the open transaction wrote, or wrote again."""
+        ((transaction,),) = fetch("SELECT pg_current_xact_id()::text", [])
+        return type(self)(
+            {name: counts, **self.counts},
+            [*self.made, *([name] if is_made and name not in self.made else [])],
+            {**self.transactions, name: [*self.transactions.get(name, ()), transaction]},
+        )
+
+    def cursor(self) -> dict[str, Any]:
+        """Return where the restore goes on."""
+        return {AGREED: True, **asdict(self)}
+
+    def report(self) -> dict[str, Any]:
+        """Return what its report says of them."""
+        return {"made": list(self.made), **summarise_counts(self.counts)}
+
+
+def has_begun(operation: Operation) -> bool:
+    """Return whether a restore may write, whatever was changed since its plan."""
+    return bool((operation.cursor or {}).get(AGREED))
 
 
 def counts_of(report: Mapping[str, Any]) -> dict[str, Any]:
@@ -51,7 +92,7 @@ def refuse_changed(
 
     A run that began to write once goes on, whatever it has changed.
     """
-    if operation.cursor == AGREED:
+    if has_begun(operation):
         return
     with access.enter(principal, why="restore"):
         plan = plan_of(operation)
@@ -61,5 +102,5 @@ def refuse_changed(
 
 def require_agreed_counts(operation: Operation, progress: Progress) -> None:
     """Keep that it may write, before anything is written."""
-    operation.cursor = AGREED
-    progress.save(stage="applying", done=0, total=None, cursor=AGREED)
+    operation.cursor = WrittenNamespaces.of(operation).cursor()
+    progress.save(stage="applying", done=0, total=None, cursor=operation.cursor)
