@@ -68,6 +68,12 @@ def erase_all(
     conflicts.filter(newcomer__in=newcomers).update(note="", before=None)
 
 
+def waiting_against(project_id: uuid.UUID, fragment_ids: Sequence[uuid.UUID]) -> list[uuid.UUID]:
+    """Return the memories that wait because of these."""
+    rows = PendingConflict.objects.within(project_id).pending().filter(existing__in=list(fragment_ids))
+    return sorted(set(rows.exclude(newcomer=None).values_list("newcomer_id", flat=True)) - set(fragment_ids))
+
+
 def replace(
     project_id: uuid.UUID, namespace_id: uuid.UUID, *, older: uuid.UUID, newer: uuid.UUID, now: datetime.datetime
 ) -> dict[str, Any]:

@@ -204,12 +204,6 @@ def release(project_id: uuid.UUID, fragment_ids: Sequence[uuid.UUID], losers: It
     links.filter(other__in=list(losers)).delete()
 
 
-def waiting_against(project_id: uuid.UUID, fragment_ids: Sequence[uuid.UUID]) -> list[uuid.UUID]:
-    """Return the memories that wait because of these."""
-    rows = PendingConflict.objects.within(project_id).pending().filter(existing__in=list(fragment_ids))
-    return sorted(set(rows.exclude(newcomer=None).values_list("newcomer_id", flat=True)) - set(fragment_ids))
-
-
 def discount_source(project_id: uuid.UUID, source_id: str, *, now: datetime.datetime) -> list[uuid.UUID]:
     """Let the votes of who has it from a source count no more. Return which those were."""
     rows = Vote.objects.within(project_id).filter(roots__contains=[source_id])

@@ -2,10 +2,9 @@
 
 import datetime
 import uuid
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from django.db import transaction
@@ -13,16 +12,15 @@ from django.db.models import Q
 
 from conflicts import containment as belief
 from conflicts.authority import ranks_of, refuse_below
-from conflicts.public import ClaimDraft, Newcomer, lock_belief
-from conflicts.reevaluation import preview_reevaluation, reevaluate
+from conflicts.bulk_changes import waiting_against
+from conflicts.public import lock_belief
 from conflicts.resolution import CannotUndo
 from conflicts.rulings import with_protection
 from memories import access
 from memories.access import NotFound, NotPermitted, Principal
 from memories.containment.grounds import ContainmentGround, derived, written
-from memories.erasure import CountDiffers, digests_of, reinstate, return_originals
+from memories.erasure import CountDiffers, digests_of, reinstate, release_waiting, return_originals
 from memories.errors import NovaError
-from memories.extraction import restated_claims
 from memories.models import ApiKey, Claim, Containment, Exchange, Fragment, Receipt
 from memories.models.enums import STANDING, ContainmentKind, Status
 from memories.models.fragment import CONTAINED
@@ -195,7 +193,7 @@ def _apply(
     extent.keys = revoked
     _refuse(principal, extent, expected=expected)
     extent.answers = Receipt.objects.carrying([extent.contained]).get(0, Carried())
-    waiting = belief.waiting_against(project_id, extent.contained)
+    waiting = waiting_against(project_id, extent.contained)
     losers = belief.replaced_by(project_id, extent.contained)
     recording = belief.Recording(project_id, {*extent.contained, *originals, *waiting, *losers})
     key_id = ground.target_id if ground.kind == ContainmentKind.KEY else None
@@ -209,7 +207,7 @@ def _apply(
     belief.release(project_id, extent.contained, losers)
     returned = return_originals(project_id, originals, now=now)
     extent.restored = [*returned, *reinstate(project_id, losers, now=now)]
-    extent.released = _released(project_id, waiting, losers, now=now)
+    extent.released = release_waiting(project_id, waiting, losers, now=now)
     extent.restored = _standing(project_id, extent.restored)  # what waited may be newer
     more = {"votes": [str(i) for i in extent.votes], "upheld": [str(i) for i in extent.upheld]}
     return extent, {**recording.journal(), **more}
@@ -290,41 +288,10 @@ def _refuse(principal: Principal, extent: Extent, *, expected: int | None) -> No
     refuse_below(principal, ranks, what="some of what this would set aside")
 
 
-def _released(
-    project_id: uuid.UUID, waiting: Collection[uuid.UUID], losers: Mapping[uuid.UUID, Any], *, now: datetime.datetime
-) -> list[uuid.UUID]:
-    """Hear anew what waited because of what is set aside, with the claims that had lost to it. Return what stands."""
-    places = defaultdict(list)
-    rows = Fragment.objects.within(project_id).filter(id__in={*waiting, *losers})
-    # What stands again may have answered or replaced them.
-    waits = Q(status=Status.QUARANTINED) | Q(status__in=STANDING, claims__status=Status.QUARANTINED)
-    for fragment_id, place in rows.filter(waits).distinct().values_list("id", "namespace_id"):
-        places[place].append(fragment_id)
-    for ids in places.values():
-        lost = {claim_id for which in ids for claim_id in losers.get(which, ())}
-        foreseen = preview_reevaluation(_newcomers(project_id, ids, lost), afresh=True, now=now)
-        expected = {one.fragment_id: one for one in foreseen}
-        reevaluate(_newcomers(project_id, ids, lost), expected, afresh=True, now=now)
-    heard_ids = [which for ids in places.values() for which in ids]
-    return sorted(rows.filter(id__in=heard_ids, status__in=STANDING).values_list("id", flat=True))
-
-
 def _standing(project_id: uuid.UUID, ids: Sequence[uuid.UUID]) -> list[uuid.UUID]:
     rows = Fragment.objects.within(project_id).filter(id__in=ids, status__in=STANDING)
     stand = set(rows.values_list("id", flat=True))
     return [which for which in ids if which in stand]
-
-
-def _newcomers(project_id: uuid.UUID, ids: Sequence[uuid.UUID], lost: set[uuid.UUID]) -> list[Newcomer]:
-    """Return of a memory that waits all that did not leave by itself, of one that stands what waits."""
-    claims = Claim.objects.by_fragment(project_id, ids)
-
-    def drafts(row: Fragment) -> list[ClaimDraft]:
-        heard = [claim for claim in claims.get(row.id, ()) if claim.status == Status.QUARANTINED or claim.id in lost]
-        return [replace(ClaimDraft.of(claim), verdict="", superseded_by=None) for claim in heard]
-
-    rows = Fragment.objects.within(project_id).filter(id__in=ids).order_by("created_at", "id")
-    return [Newcomer(row, claims=drafts(row), statements=restated_claims(row).statements) for row in rows]
 
 
 def _refuse_other_grounds(row: Containment) -> None:

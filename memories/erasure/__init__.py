@@ -13,7 +13,7 @@ from memories.erasure.bulk import (
     run,
 )
 from memories.erasure.fragments import Erased, Forgotten, check_everywhere, erase, forget, lift
-from memories.erasure.reinstatement import digests_of, reinstate, return_originals
+from memories.erasure.reinstatement import digests_of, reinstate, release_waiting, return_originals
 from memories.erasure.users import ErasedUser, erase_user
 
 __all__ = [
@@ -35,6 +35,7 @@ __all__ = [
     "lift",
     "preview",
     "reinstate",
+    "release_waiting",
     "return_originals",
     "run",
     "sees_backups",

@@ -7,12 +7,20 @@ from dataclasses import dataclass
 from typing import Any
 
 from conflicts.authority import rank_of
-from conflicts.bulk_changes import erase_all
+from conflicts.bulk_changes import erase_all, waiting_against
 from conflicts.public import lock_claimed_keys, lock_namespace
 from memories import access
 from memories.access import NotFound, NotPermitted, Principal
 from memories.erasure.backup_copies import backups_of, lock_backups
-from memories.erasure.reinstatement import batches, digests_of, has_losers, losers_of, reinstate, return_originals
+from memories.erasure.reinstatement import (
+    batches,
+    digests_of,
+    has_losers,
+    losers_of,
+    reinstate,
+    release_waiting,
+    return_originals,
+)
 from memories.ingest.updates import check_change, fragment_for_change, refuse_stale, refuse_taking_away
 from memories.models import (
     Archive,
@@ -114,16 +122,17 @@ def erase(
     """Erase fragments and what is left of evicted ones, in the open transaction, with every copy of their texts.
 
     Digests of them go too, and their other originals stand again as far as the gate allows, and so does what lost to
-    them. The caller holds the fragments, and their namespaces where digests were made of them or others lost to them.
+    them or waits because of them. The caller holds the fragments, and their namespaces where there is any of these.
     """
     digests = digests_of(project_id, ids)
     whole = [*ids, *digests]
     others = {i for digest in digests.values() for i in digest.parents if digest.stands} - set(whole)
-    losers = losers_of(project_id, whole)
+    losers, waiting = losers_of(project_id, whole), waiting_against(project_id, whole)
     for batch in batches(whole):
         _erase(project_id, batch, authority=authority, everywhere=everywhere, now=now)
-    returned = return_originals(project_id, others, now=now)
-    return Erased(len(ids), list(digests), [*returned, *reinstate(project_id, losers, now=now)])
+    returned = [*return_originals(project_id, others, now=now), *reinstate(project_id, losers, now=now)]
+    heard = release_waiting(project_id, waiting, losers, now=now)
+    return Erased(len(ids), list(digests), list(dict.fromkeys([*returned, *heard])))
 
 
 def _erase(

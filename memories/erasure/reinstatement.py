@@ -2,14 +2,18 @@
 
 import datetime
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
+from typing import Any
 
-from conflicts.bulk_changes import was_ruled_out
+from django.db.models import Q
+
+from conflicts.bulk_changes import waiting_against, was_ruled_out
 from conflicts.public import ClaimDraft, Newcomer, readmit, return_unchanged
 from conflicts.reevaluation import Fate, preview_reevaluation, reevaluate
-from memories.extraction import certain_claims
+from memories.extraction import certain_claims, restated_claims
 from memories.ingest.updates import claims_of
 from memories.models import Archive, Claim, Fragment
 from memories.models.claim import claim_id
@@ -49,8 +53,8 @@ def batches(ids: Sequence[uuid.UUID]) -> Iterator[list[uuid.UUID]]:
 
 
 def has_losers(project_id: uuid.UUID, fragment_id: uuid.UUID) -> bool:
-    """Return whether something would stand again if this were forgotten."""
-    return bool(losers_of(project_id, [fragment_id]))
+    """Return whether something would be heard again if this were forgotten."""
+    return bool(losers_of(project_id, [fragment_id]) or waiting_against(project_id, [fragment_id]))
 
 
 def losers_of(project_id: uuid.UUID, ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, list[uuid.UUID]]:
@@ -138,3 +142,37 @@ def return_originals(project_id: uuid.UUID, ids: set[uuid.UUID], *, now: datetim
         row.updated_at = now
         readmit(Newcomer(row, None, claims_of(row), drafts), now=now, returning=True, at_best=Status.ACTIVE)
     return [row.id for row in held if row.status in STANDING]
+
+
+def release_waiting(
+    project_id: uuid.UUID, waiting: Collection[uuid.UUID], losers: Mapping[uuid.UUID, Any], *, now: datetime.datetime
+) -> list[uuid.UUID]:
+    """Hear anew what waited because of what is gone, with the claims that had lost to it. Return what stands.
+
+    The caller holds their namespaces.
+    """
+    places = defaultdict(list)
+    rows = Fragment.objects.within(project_id).filter(id__in={*waiting, *losers})
+    # What stands again may have answered or replaced them.
+    waits = Q(status=Status.QUARANTINED) | Q(status__in=STANDING, claims__status=Status.QUARANTINED)
+    for fragment_id, place in rows.filter(waits).distinct().values_list("id", "namespace_id"):
+        places[place].append(fragment_id)
+    for ids in places.values():
+        lost = {claim_id for which in ids for claim_id in losers.get(which, ())}
+        foreseen = preview_reevaluation(_newcomers(project_id, ids, lost), afresh=True, now=now)
+        expected = {one.fragment_id: one for one in foreseen}
+        reevaluate(_newcomers(project_id, ids, lost), expected, afresh=True, now=now)
+    heard_ids = [which for ids in places.values() for which in ids]
+    return sorted(rows.filter(id__in=heard_ids, status__in=STANDING).values_list("id", flat=True))
+
+
+def _newcomers(project_id: uuid.UUID, ids: Sequence[uuid.UUID], lost: set[uuid.UUID]) -> list[Newcomer]:
+    """Return of a memory that waits all that did not leave by itself, of one that stands what waits."""
+    claims = Claim.objects.by_fragment(project_id, ids)
+
+    def drafts(row: Fragment) -> list[ClaimDraft]:
+        heard = [claim for claim in claims.get(row.id, ()) if claim.status == Status.QUARANTINED or claim.id in lost]
+        return [replace(ClaimDraft.of(claim), verdict="", superseded_by=None) for claim in heard]
+
+    rows = Fragment.objects.within(project_id).filter(id__in=ids).order_by("created_at", "id")
+    return [Newcomer(row, claims=drafts(row), statements=restated_claims(row).statements) for row in rows]

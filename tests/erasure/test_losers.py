@@ -130,3 +130,39 @@ def test_one_claim_of_a_memory_that_lost_stands_again_and_answers_who_waits(alic
     assert forget(alice, won) == both
     assert believed(alice) == ["$1"]
     assert standing(alice, waits) == ("superseded", both)
+
+
+def test_what_waited_because_of_it_stands(alice, bob):
+    won = store_claim(alice, "$48,000", source="user_explicit")
+    waits = store_claim(bob, "$84,000")
+    assert standing(alice, waits)[0] == "quarantined"
+    assert forget(alice, won) == waits
+    assert standing(alice, waits) == ("active", None)
+    assert believed(alice) == ["$84,000"]
+    pending = alice.client.get("/api/v1/conflicts", {"namespace": MAIN, "status": "pending"}).json()["results"]
+    assert pending == []
+
+
+def test_of_two_that_waited_one_stands_and_the_other_waits_for_a_person(alice, bob, agent_of, project):
+    won = store_claim(alice, "$48,000", source="user_explicit")
+    first, second = store_claim(bob, "$84,000"), store_claim(agent_of(project, owner="carol"), "$9")
+    assert forget(alice, won) == first
+    assert (standing(alice, first)[0], standing(alice, second)[0]) == ("active", "quarantined")
+    (pending,) = alice.client.get("/api/v1/conflicts", {"namespace": MAIN, "status": "pending"}).json()["results"]
+    assert (pending["newcomer"]["id"], pending["existing"]["id"]) == (second, first)
+
+
+def test_what_waited_stays_so_while_another_opposes_it(alice, bob, agent_of, project):
+    lost, won = store_claim(alice, "$48,000"), store_claim(alice, "$50,000", source="user_explicit")
+    waits = store_claim(bob, "$84,000")
+    assert forget(alice, won) == lost
+    assert (standing(alice, lost)[0], standing(alice, waits)[0]) == ("active", "quarantined")
+
+
+def test_free_text_that_waited_stands(alice, bob):
+    won = store_claim(alice, "$48,000", source="user_explicit")
+    body = {"namespace": MAIN, "content": "The user's budget is $84,000.", "provenance": {"source": "tool_output"}}
+    waits = bob.client.post(URL, body, format="json").json()
+    assert waits["status"] == "quarantined"
+    assert forget(alice, won) == waits["id"]
+    assert standing(alice, waits["id"])[0] == "active"
