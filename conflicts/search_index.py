@@ -1,13 +1,16 @@
 """Search index: what search needs of a fragment, and the fingerprints that keep forgotten texts out."""
 
 import datetime
+import re
+import unicodedata
 import uuid
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from django.db import connection
 from django.utils import timezone
 
+from conflicts.keys import visible
 from memories.errors import NovaError
 from memories.models import Claim, Embedding, EmbeddingModel, Fragment, PendingEmbedding
 from memories.models.bulk import COPY_FROM, insert, insert_statement
@@ -15,6 +18,13 @@ from memories.models.enums import Tier
 from memories.models.namespace import roots_of
 from memories.models.search import LIVE
 from memories.models.sql import array_of, prepared_cursor
+
+T = TypeVar("T")
+# Single signs with the same gap between each two: "b u d g e t", "b-u-d-g-e-t".
+SPELT = re.compile(r"(?<!\w)[^\s._·-](?P<gap>[^\S\n]|[-._·])[^\s._·-](?:(?P=gap)[^\s._·-])+(?!\w)")
+# Combining classes of marks across a letter, and from here on around any: vowels and tones of a script have others.
+ACROSS, AROUND = 1, 200
+OF_THEIR_OWN = frozenset("йїЙЇ")  # these say something else without their mark
 
 
 class BlockedByErasure(NovaError):
@@ -62,21 +72,60 @@ def find_forgotten_texts(project_id: uuid.UUID, texts: Sequence[tuple[uuid.UUID 
     """
     if not texts:
         return []
+    # By number, for a text that is in a guise is asked for without it, too.
+    asked = in_guises(((index, place, authority), text) for index, (place, text, authority) in enumerate(texts))
+    columns = zip(*((place, text, authority, index) for (index, place, authority), text in asked), strict=True)
     with connection.cursor() as cursor:
         cursor.execute(
             """WITH asked AS MATERIALIZED (
                    SELECT nova_fingerprints(%s, t.content) AS prints, t.place, t.authority, t.index
-                   FROM unnest(%s::uuid[], %s::text[], %s::int[]) WITH ORDINALITY
-                       AS t (place, content, authority, index)
+                   FROM unnest(%s::uuid[], %s::text[], %s::int[], %s::int[]) AS t (place, content, authority, index)
                    WHERE EXISTS (SELECT FROM memories_erasure e WHERE e.project_id = %s)
                )
                SELECT DISTINCT asked.index FROM asked
                JOIN memories_erasure e ON e.project_id = %s AND e.fingerprint = ANY (asked.prints)
                    AND e.authority >= asked.authority AND (e.namespace_id IS NULL OR e.namespace_id = asked.place)
                ORDER BY asked.index""",
-            [project_id, *map(list, zip(*texts, strict=True)), project_id, project_id],
+            [project_id, *map(list, columns), project_id, project_id],
         )
-        return [row[0] - 1 for row in cursor]
+        return [row[0] for row in cursor]
+
+
+def undisguised(text: str) -> str:
+    """Return a text without what nobody sees and marks around its letters, its letters together, digits as ASCII.
+
+    `nova_folded` leaves these, and stored digests depend on it: so a text is asked for as it stands and like this.
+    Vowels and tones that a script writes as marks stay, and so do gaps between digits: these say something.
+    """
+    seen = visible(text)
+    if not seen.isascii():
+        seen = unicodedata.normalize("NFKC", "".join(map(_unmarked, seen)))
+    return SPELT.sub(_joined, seen)
+
+
+def _unmarked(sign: str) -> str:
+    if sign in OF_THEIR_OWN or unicodedata.category(sign)[0] not in "LM":  # "≠" says something else than "="
+        return sign
+    return "".join(part for part in unicodedata.normalize("NFD", sign) if not _decorates(part))
+
+
+def _decorates(sign: str) -> bool:
+    place = unicodedata.combining(sign)
+    return place == ACROSS or place >= AROUND or unicodedata.category(sign) == "Me"
+
+
+def _joined(spelt: re.Match[str]) -> str:
+    signs = spelt[0].replace(spelt["gap"], "")
+    return spelt[0] if signs.isdecimal() else signs
+
+
+def in_guises(texts: Iterable[tuple[T, str]]) -> list[tuple[T, str]]:
+    """Return what is told of each of these texts, once more for each that was in a guise."""
+    found = []
+    for of, text in texts:
+        plain = undisguised(text)
+        found += [(of, text), (of, plain)] if plain not in (text, "") else [(of, text)]
+    return found
 
 
 def index_keywords(fragment_ids: Sequence[uuid.UUID]) -> None:

@@ -6,9 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.db.models import Q
+
 from conflicts.authority import rank_of
 from conflicts.bulk_changes import erase_all, waiting_against
 from conflicts.public import lock_claimed_keys, lock_namespace
+from conflicts.search_index import in_guises
 from memories import access
 from memories.access import NotFound, NotPermitted, Principal
 from memories.erasure.backup_copies import backups_of, lock_backups
@@ -34,12 +37,15 @@ from memories.models import (
     RecallNotice,
     Receipt,
     RepeatedRequest,
+    Revision,
     Tombstone,
 )
 from memories.models.enums import Verb
+from memories.models.fragment import PROCEDURE, procedure_of
 from memories.models.sql import execute
 
 MOST_NAMED = 100
+MAY_HIDE = r"[^\x01-\x7f]|(^|\W)\S[\s._-]\S[\s._-]\S(\W|$)"  # what is no ASCII, or single signs with gaps
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +151,8 @@ def _erase(
     # Whoever brings one of them back holds its tombstone: either it is here by now, or it stays away.
     list(tombstones.select_for_update(of=("self",)).order_by("id").values_list("id"))
     left = list(copies.texts(ids))
-    Erasure.objects.remember(project_id, ids, authority=authority, texts=left, everywhere=everywhere)
+    said = [*left, *_may_hide(project_id, ids)]
+    Erasure.objects.remember(project_id, ids, authority=authority, texts=in_guises(said), everywhere=everywhere)
     RecallCheck.objects.forget(project_id, ids, texts=[text for _, text in left])
     RepeatedRequest.objects.filter(project_id=project_id, fragment_ids__overlap=ids).delete()
     Proposal.objects.within(project_id).filter(about__overlap=ids).delete()
@@ -160,6 +167,19 @@ def _erase(
     execute("DELETE FROM memories_fragment WHERE project_id = %s AND id = ANY (%s)", [project_id, ids])
     # A title may say what its memories said: it goes with the last of them.
     Episode.objects.within(project_id).filter(id__in=touched, members=None).delete()
+
+
+def _may_hide(project_id: uuid.UUID, ids: Sequence[uuid.UUID]) -> list[tuple[uuid.UUID, str]]:
+    """Return what these say and said that may be in a guise, each text with its memory."""
+    rows = Fragment.objects.within(project_id).filter(id__in=ids)
+    said = rows.filter(Q(content__regex=MAY_HIDE) | Q(extra__has_any_keys=PROCEDURE)).values_list(
+        "id", "content", "extra"
+    )
+    former = Revision.objects.within(project_id).filter(fragment__in=ids, content__regex=MAY_HIDE)
+    return [
+        *((which, text) for which, content, extra in said for text in (content, *procedure_of(extra))),
+        *former.values_list("fragment_id", "content"),
+    ]
 
 
 def has_digests(project_id: uuid.UUID, ids: Sequence[uuid.UUID]) -> bool:
@@ -216,7 +236,8 @@ def lift(principal: Principal, content: str, *, authority: int, namespace: Names
     """
     with access.enter(principal, why="lift erasure"):
         place = namespace.id if namespace else None
-        rows = Erasure.objects.of_text(principal.project_id, content, namespace_id=place)
+        guises = [text for _, text in in_guises([(None, content)])]
+        rows = Erasure.objects.of_texts(principal.project_id, guises, namespace_id=place)
         if rows.filter(authority__gt=authority).exists():
             raise NotPermitted("somebody stronger than this key forgot it")
         count, _ = rows.delete()

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import connection, models
-from django.db.models import Func, Value
+from django.db.models.expressions import RawSQL
 from django.utils import timezone
 
 from memories.models.enums import Compression, CopyReason, EvictionReason, SourceType
@@ -203,15 +203,11 @@ class Tombstone(TenantModel):
 class ErasureQuerySet(TenantQuerySet):
     """Fingerprints of forgotten texts."""
 
-    def of_text(self, project_id: uuid.UUID, content: str, *, namespace_id: uuid.UUID | None = None) -> Self:
-        """Those of one text, in whatever guise (`nova_folded`); with a namespace those that bar it there alone."""
-        digests = Func(Value(project_id, models.UUIDField()), Value(content), function="nova_fingerprints")
+    def of_texts(self, project_id: uuid.UUID, texts: Sequence[str], *, namespace_id: uuid.UUID | None = None) -> Self:
+        """Those of some texts, in whatever guise (`nova_folded`); with a namespace those that bar them there alone."""
+        digests = "SELECT unnest(nova_fingerprints(%s, t)) FROM unnest(%s::text[]) AS u (t)"
         here = {"namespace_id": namespace_id} if namespace_id else {}
-        is_its = models.ExpressionWrapper(
-            Func(models.F("fingerprint"), digests, template="%(expressions)s)", arg_joiner=" = ANY ("),
-            models.BooleanField(),
-        )
-        return self.within(project_id).filter(is_its, **here)
+        return self.within(project_id).filter(fingerprint__in=RawSQL(digests, [project_id, list(texts)]), **here)
 
     def remember(
         self,
