@@ -49,6 +49,14 @@ def refuse_forgotten(fragments: Sequence[Fragment], beside: Sequence[Sequence[st
         raise BlockedByErasure(index=forgotten[0])
 
 
+def refuse_forgotten_words(
+    project_id: uuid.UUID, namespace_id: uuid.UUID, words: Iterable[str], *, authority: int
+) -> None:
+    """Raise BlockedByErasure for what is to be written beside memories of a namespace and was forgotten there."""
+    if find_forgotten_texts(project_id, [(namespace_id, text, authority) for text in words if text]):
+        raise BlockedByErasure(index=0)
+
+
 def find_forgotten_fragments(fragments: Sequence[Fragment], beside: Sequence[Sequence[str]] = ()) -> list[int]:
     """Return which of these fragments say what was forgotten where they are to stand; by index.
 

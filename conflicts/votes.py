@@ -12,6 +12,7 @@ from conflicts.authority import SOURCE_RANK, bounded_importance
 from conflicts.enums import Ballot, ConflictKind, ConflictReason, Resolution, Uncounted
 from conflicts.models import PendingConflict, Vote
 from conflicts.rulings import protection
+from conflicts.search_index import refuse_forgotten_words
 from memories import access
 from memories.access import NotFound, NotPermitted, Principal
 from memories.models import Access, Claim, Fragment
@@ -54,11 +55,12 @@ def vote(
     reason: str = "",
     source_id: str = "",
 ) -> Counted:
-    """Return an owner's vote on a fragment that it reads. Raise NotFound, NotPermitted."""
+    """Return an owner's vote on a fragment that it reads. Raise NotFound, NotPermitted, BlockedByErasure."""
     with access.enter(principal, why=ballot):
         fragment = _locked(principal, fragment_id)
         roots = frozenset({source_id} if source_id else ())
         voter = Voter(principal.owner_id, SOURCE_RANK[SourceClass(principal.ceiling)], roots)
+        refuse_forgotten_words(fragment.project_id, fragment.namespace_id, [reason], authority=voter.rank)
         if ballot == Ballot.DISPUTE:
             return dispute(fragment, voter, reason=reason, now=now)
         return (

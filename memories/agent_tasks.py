@@ -14,7 +14,7 @@ from django.db import OperationalError, connection, transaction
 
 from conflicts.authority import SOURCE_RANK
 from conflicts.free_text import contradicting
-from conflicts.search_index import BlockedByErasure, find_forgotten_texts
+from conflicts.search_index import BlockedByErasure, refuse_forgotten_words
 from memories import access
 from memories.access import Principal
 from memories.ingest import Draft, Prepared, prepare, store_events
@@ -239,9 +239,7 @@ def report_task(
         tasks = Task.objects.within(principal.project_id).filter(namespace=namespace, task_id=report.id)
         task = tasks.first() or Task(project_id=principal.project_id, namespace=namespace, task_id=report.id)
         rank = SOURCE_RANK[SourceClass.INFERENCE]
-        said = [(namespace.id, text, rank) for text in (report.title, report.summary) if text]
-        if find_forgotten_texts(principal.project_id, said):
-            raise BlockedByErasure(index=0)
+        refuse_forgotten_words(principal.project_id, namespace.id, (report.title, report.summary), authority=rank)
         made = task._state.adding
         if not made and report.updated_at < task.updated_at:
             return Reported(task, made=False, impasse=False)

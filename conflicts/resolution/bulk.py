@@ -17,12 +17,16 @@ from conflicts.resolution.decisions import (
     undo,
 )
 from conflicts.resolution.periods import CannotSplit
+from conflicts.search_index import BlockedByErasure
 from conflicts.snapshots import CannotUndo
 from memories import access
 from memories.access import NotFound, NotPermitted, Principal
 from memories.errors import NovaError, StaleRevision
 
-REFUSALS = (NotFound, NotPermitted, AlreadyResolved, StaleRevision, NotApplicable, CannotSplit, CannotUndo)
+REFUSALS = (
+    *(NotFound, NotPermitted, AlreadyResolved, StaleRevision, NotApplicable, CannotSplit, CannotUndo),
+    BlockedByErasure,
+)
 
 
 @dataclass(frozen=True, slots=True)

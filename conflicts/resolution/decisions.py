@@ -22,6 +22,7 @@ from conflicts.persistence import ensure_conflicts, one_value_checked_at_the_end
 from conflicts.registry import refuse_low_rule
 from conflicts.resolution import actions
 from conflicts.resolution.actions import Correction, Effects, NotApplicable
+from conflicts.search_index import refuse_forgotten_words
 from conflicts.snapshots import MAKE_ROOM, TAKEN, CannotUndo, bring_back, changed_since, refuse_rivals, snapshot
 from memories import access
 from memories.access import NotFound, NotPermitted, Principal
@@ -71,6 +72,8 @@ def resolve(
             raise StaleRevision("conflict", current=row.revision)
         if settlement.protect and row.kind not in (ConflictKind.CLAIM, ConflictKind.TEXT):
             raise NotApplicable("nothing stands here that could be protected")
+        rank = authority.rank_of(principal)
+        refuse_forgotten_words(row.project_id, row.namespace_id, [settlement.note], authority=rank)
         siblings = _siblings(row)
         evaluation = _evaluation(row, places, now=now)
         if alone:

@@ -11,11 +11,12 @@ from django.db import transaction
 from django.db.models import Q
 
 from conflicts import containment as belief
-from conflicts.authority import ranks_of, refuse_below
+from conflicts.authority import rank_of, ranks_of, refuse_below
 from conflicts.bulk_changes import waiting_against
 from conflicts.public import lock_belief
 from conflicts.resolution import CannotUndo
 from conflicts.rulings import with_protection
+from conflicts.search_index import refuse_forgotten_words
 from memories import access
 from memories.access import NotFound, NotPermitted, Principal
 from memories.containment.grounds import ContainmentGround, derived, written
@@ -91,10 +92,12 @@ def contain(
 
     Keys are revoked, votes count no more. What somebody else vouches for stays. Raise NotPermitted for who is no admin,
     or below what would be set aside, NotFound for whom only a part of the project is there; ExtentTooLarge,
-    ExtentDiffers; nothing changes then.
+    ExtentDiffers, BlockedByErasure for the note; nothing changes then.
     """
     with _entered(principal, why="contain") as everybody:
         extent, journal = _apply(everybody, ground, expected=expected, now=now)
+        for place in _places(principal.project_id, extent.contained) if note else ():
+            refuse_forgotten_words(principal.project_id, place, [note], authority=rank_of(principal))
         row: Containment = Containment.objects.create(
             project_id=principal.project_id,
             kind=ground.kind,

@@ -15,6 +15,7 @@ from conflicts.search_index import in_guises
 from memories import access
 from memories.access import NotFound, NotPermitted, Principal
 from memories.erasure.backup_copies import backups_of, lock_backups
+from memories.erasure.notes import strike_notes
 from memories.erasure.reinstatement import (
     batches,
     digests_of,
@@ -33,7 +34,6 @@ from memories.models import (
     LlmCall,
     Namespace,
     Proposal,
-    RecallCheck,
     RecallNotice,
     Receipt,
     RepeatedRequest,
@@ -151,9 +151,9 @@ def _erase(
     # Whoever brings one of them back holds its tombstone: either it is here by now, or it stays away.
     list(tombstones.select_for_update(of=("self",)).order_by("id").values_list("id"))
     left = list(copies.texts(ids))
-    said = [*left, *_may_hide(project_id, ids)]
-    Erasure.objects.remember(project_id, ids, authority=authority, texts=in_guises(said), everywhere=everywhere)
-    RecallCheck.objects.forget(project_id, ids, texts=[text for _, text in left])
+    said = in_guises([*left, *_may_hide(project_id, ids)])
+    Erasure.objects.remember(project_id, ids, authority=authority, texts=said, everywhere=everywhere)
+    strike_notes(project_id, ids, texts=said, everywhere=everywhere)
     RepeatedRequest.objects.filter(project_id=project_id, fragment_ids__overlap=ids).delete()
     Proposal.objects.within(project_id).filter(about__overlap=ids).delete()
     LlmCall.objects.within(project_id).filter(fragments__overlap=ids).delete()

@@ -183,7 +183,7 @@ class ClusterLabel(TenantModel):
     label = models.CharField(max_length=NAME_LIMIT)
     labelled_at = models.DateTimeField(default=timezone.now)
 
-    # Forgotten: deleted with its fragment; the others keep the label, which is the words of whoever gave it.
+    # Forgotten: deleted with its fragment, and where it holds the text; else the others keep it.
     spec = TableSpec(
         kind="canonical",
         inside="labels",
@@ -218,7 +218,7 @@ class Episode(TenantModel):
     ended_at = models.DateTimeField()
 
     # Exported: those made by hand.
-    # Forgotten: members deleted with their fragments; a title is the words of whoever gave it.
+    # Forgotten: members deleted with their fragments; a title goes where it holds the text.
     spec = TableSpec(
         kind="canonical",
         record="episode",

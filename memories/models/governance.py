@@ -193,7 +193,7 @@ class Task(TenantModel):
 
     objects = TaskQuerySet.as_manager()
     # Not exported: what ended is a memory.
-    # Forgotten: deleted with the memory of its end.
+    # Forgotten: deleted with the memory of its end, or its words go where they hold the text.
     spec = TableSpec(kind="operational", erase="swept")
 
     class Meta:

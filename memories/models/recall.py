@@ -10,7 +10,6 @@ from django.utils import timezone
 
 from memories.models.enums import Expectation, RecallCause
 from memories.models.namespace import SHARED, Namespace
-from memories.models.sql import execute
 from memories.models.table_spec import TableSpec
 from memories.models.tenant import TenantModel, TenantQuerySet, between, one_of, parent, unique_in_project
 
@@ -35,28 +34,6 @@ class RecallCheckQuerySet(TenantQuerySet):
         if namespaces is None or any(namespace.agent == SHARED for namespace in namespaces):
             return rows
         return rows.filter(models.Q(namespace__in=namespaces) | models.Q(namespace__parent__in=namespaces))
-
-    def forget(self, project_id: uuid.UUID, ids: Sequence[uuid.UUID], *, texts: Sequence[str]) -> int:
-        """Delete those that expect one of these fragments or hold words of it; how many. While the fragments stand.
-
-        Expected words that stand in its text, or the whole text in any words of the check, in the same root namespace;
-        `texts` are those of which only copies are left, wherever they were.
-        """
-        return execute(FORGET, {"project": project_id, "ids": list(ids), "texts": list(texts)})
-
-
-HOLDS = """(c.expected <> '' AND strpos(lower({0}), lower(c.expected)) > 0
-    OR length({0}) >= 10
-        AND strpos(lower(concat_ws(E'\\n', c.name, c.question, c.expected, c.note)), lower({0})) > 0)"""
-FORGET = f"""DELETE FROM memories_recallcheck c WHERE c.project_id = %(project)s AND (
-    c.fragment_id = ANY (%(ids)s)
-    OR EXISTS (SELECT FROM unnest(%(texts)s::text[]) AS t (said) WHERE {HOLDS.format("t.said")})
-    OR EXISTS (
-        SELECT FROM memories_fragment f
-        JOIN memories_namespace n ON n.project_id = f.project_id AND n.id = f.namespace_id
-        JOIN memories_namespace m ON m.project_id = c.project_id AND m.id = c.namespace_id
-        WHERE f.project_id = %(project)s AND f.id = ANY (%(ids)s)
-            AND coalesce(n.parent_id, n.id) = coalesce(m.parent_id, m.id) AND {HOLDS.format("f.content")}))"""
 
 
 class RecallCheck(TenantModel):

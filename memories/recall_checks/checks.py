@@ -6,11 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from conflicts.authority import rank_of
+from conflicts.search_index import refuse_forgotten_words
 from memories import access
 from memories.access import NotFound, Principal
 from memories.errors import NovaError
 from memories.models import RecallCheck, RecallRun
 from memories.models.enums import Expectation, Verb
+from memories.models.fragment import says_something
 from memories.models.recall import MOST_CHECKS, TOP_K, RecallCheckQuerySet, RecallRunQuerySet
 
 NAME_LENGTH = 200
@@ -42,6 +45,12 @@ class CheckDraft:
     def known_as(self) -> str:
         """Return the name under which it is kept."""
         return self.name or self.question[:NAME_LENGTH].strip()
+
+    @property
+    def words(self) -> list[str]:
+        """Return what it says in words: a value that is but a word or two says nothing by itself."""
+        says = self.expects == Expectation.TEXT or self.expects == Expectation.VALUE and says_something(self.expected)
+        return [self.known_as, self.question, self.note, *([self.expected] if says else [])]
 
     @property
     def values(self) -> dict[str, Any]:
@@ -76,12 +85,14 @@ def keep(
 ) -> list[tuple[RecallCheck, bool]]:
     """Keep checks, all or none, each instead of one of its namespace and name; the rows, and whether each replaced one.
 
-    One that asks or expects something else is as one that was never run. Raise NotFound, NotPermitted, TooManyChecks.
+    One that asks or expects something else is as one that was never run. Raise NotFound, NotPermitted, TooManyChecks,
+    BlockedByErasure.
     """
     principal.require(Verb.WRITE)
     with access.enter(principal, why="recall checks"):
-        places = {name: access.find(principal, name) for name in dict.fromkeys(each.namespace for each in drafts)}
-        if missing := next((name for name, place in places.items() if place is None), None):
+        names = dict.fromkeys(each.namespace for each in drafts)
+        places = {name: place for name in names if (place := access.find(principal, name))}
+        if missing := next((name for name in names if name not in places), None):
             raise NotFound(f"namespace {missing}")
         kept = [_kept(principal, draft, places[draft.namespace], now=now) for draft in drafts]
         if RecallCheck.objects.within(principal.project_id).count() > MOST_CHECKS:
@@ -90,6 +101,7 @@ def keep(
 
 
 def _kept(principal: Principal, draft: CheckDraft, place: Any, *, now: datetime.datetime) -> tuple[RecallCheck, bool]:
+    refuse_forgotten_words(principal.project_id, place.id, draft.words, authority=rank_of(principal))
     values = draft.values
     row, made = RecallCheck.objects.get_or_create(
         project_id=principal.project_id,

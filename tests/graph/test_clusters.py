@@ -51,6 +51,18 @@ def test_what_hangs_together_is_a_cluster(alice, herons, plant, connect):
     assert clusters(alice, min_size=4) == []
 
 
+def test_no_label_is_a_forgotten_text_nor_holds_one(alice, herons, connect, store):
+    connect()
+    (found,) = clusters(alice)
+    text = "The third heron is ours."
+    gone = store("acme:main", text)
+    assert label(alice, found["id"], f"Of which {text.upper()}")["label"]
+    assert alice.client.delete(f"/api/v1/fragments/{gone.id}").status_code == 204
+    assert clusters(alice)[0]["label"] is None
+    assert label(alice, found["id"], text, 409)["code"] == "blocked_by_erasure"
+    assert label(alice, found["id"], "herons")["label"] == "herons"
+
+
 def test_pages_follow_each_other(alice, plant, connect):
     for n in range(5):
         plant(*[at(angle, n) for angle in range(3)])

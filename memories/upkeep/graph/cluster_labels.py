@@ -9,6 +9,8 @@ from typing import Any
 from django.db import connection
 from django.db.models import Exists, OuterRef, QuerySet
 
+from conflicts.authority import rank_of
+from conflicts.search_index import refuse_forgotten_words
 from memories import access
 from memories.access import NotFound, NotPermitted, Principal
 from memories.models import Cluster, ClusterLabel, ClusterMember, Namespace
@@ -84,7 +86,7 @@ COMMON = """
 def set_label(
     principal: Principal, cluster_id: uuid.UUID, text: str | None, *, now: datetime.datetime
 ) -> LabelledCluster:
-    """Call a cluster something, or nothing. Raise NotFound, NotPermitted where the key only reads."""
+    """Call a cluster something, or nothing. Raise NotFound, BlockedByErasure, NotPermitted where the key only reads."""
     with access.enter(principal, why="label"):
         found = clusters(principal, access.requested_scopes(principal, None), min_size=2).filter(id=cluster_id)
         rows: list[Cluster] = list(found)
@@ -95,6 +97,8 @@ def set_label(
         principal.require("write")
         if not principal.covers(row.namespace.name):
             raise NotPermitted("this key only reads here")
+        rank = rank_of(principal)
+        refuse_forgotten_words(principal.project_id, row.namespace_id, [text or ""], authority=rank)
         members_of = ClusterMember.objects.within(principal.project_id).filter(cluster=row)
         ClusterLabel.objects.within(principal.project_id).filter(fragment__in=members_of.values("fragment_id")).delete()
         kept = labels[0].members if text else []

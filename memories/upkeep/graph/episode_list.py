@@ -11,7 +11,7 @@ from django.db.models import Count, Exists, F, Func, Max, Min, OuterRef, Q, Quer
 from django.db.models.functions import Coalesce
 
 from conflicts.authority import rank_of
-from conflicts.search_index import BlockedByErasure, find_forgotten_texts
+from conflicts.search_index import refuse_forgotten_words
 from memories import access
 from memories.access import NotFound, Principal
 from memories.language.extracts import extract, most_telling
@@ -117,8 +117,7 @@ def create_episode(principal: Principal, *, namespace: str, title: str, ids: Seq
     Raise NotFound for what is not there, BlockedByErasure for a title that was forgotten.
     """
     scope = access.writable(principal, namespace)
-    if find_forgotten_texts(principal.project_id, [(scope.id, title, rank_of(principal))]):
-        raise BlockedByErasure(index=0)
+    refuse_forgotten_words(principal.project_id, scope.id, [title], authority=rank_of(principal))
     rows = Fragment.objects.within(principal.project_id).filter(namespace=scope, id__in=ids)
     if rows.count() != len(ids):
         raise NotFound("fragment")
