@@ -15,6 +15,7 @@ from memories.models.enums import Verb
 from memories.models.namespace import user_of
 from memories.models.sql import fetch
 
+ERASED = "erase user"  # why the scopes of an erased user are deleted, as row history has it
 # Only what the grant reaches, in the order of names as bytes, which no language changes; of a page alone is counted.
 KNOWN = """
     SELECT s."user", array_agg(r.name ORDER BY r.name), sum(held.memories)::int, min(s.created_at)

@@ -5,16 +5,26 @@ import uuid
 from dataclasses import dataclass
 from typing import Any
 
+from django.db.models import Q
+
 from conflicts.authority import rank_of
 from conflicts.public import lock_namespace
 from memories import access
 from memories.access import Principal
-from memories.access.users import scopes_of
+from memories.access.users import ERASED, scopes_of
 from memories.erasure.backup_copies import backups_of, check_purging
 from memories.erasure.bulk import CountDiffers, check_right
 from memories.erasure.fragments import Forgotten, erase
-from memories.models import Erasure, Fragment, Namespace, Operation, Tombstone
+from memories.models import Erasure, Fragment, Namespace, Operation, RepeatedRequest, Tombstone
 from memories.models.enums import Verb
+from memories.models.sql import execute
+
+# Reports of restores and of their undo tell by namespace.
+STRIKE = """UPDATE memories_operation SET report = report
+        #- ARRAY['namespaces', %(name)s] #- ARRAY['transactions', %(name)s] #- ARRAY['deleted', %(name)s]
+        || CASE WHEN report ? 'made' THEN jsonb_build_object('made', (report -> 'made') - %(name)s) ELSE '{}' END
+    WHERE project_id = %(project)s AND finished_at IS NOT NULL
+        AND (report -> 'namespaces' ? %(name)s OR report -> 'deleted' ? %(name)s)"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +53,7 @@ def erase_user(
     """
     principal.require(Verb.ADMIN)
     check_purging(principal, purge=purge_backups)
-    with access.enter(principal.of_everybody(), why="erase user"):
+    with access.enter(principal.of_everybody(), why=ERASED):
         scopes = scopes_of(principal, user, namespace)
         if not dry_run:
             for scope in scopes:
@@ -64,11 +74,19 @@ def erase_user(
             )  # fmt: skip
             held |= {row["id"]: row for row in backups_of(scope, ids[scope.id], purge=purge_backups)}
             erase(principal.project_id, ids[scope.id], authority=authority, now=now)
-            Operation.objects.within(principal.project_id).filter(namespace=scope).delete()
+            _strike_name(scope)
             Erasure.objects.bar_only_themselves(principal.project_id, ids[scope.id])
             scope.delete()
         backups = list(held.values()) if principal.covers_all else []
         return ErasedUser(user, names, count, backups)
+
+
+def _strike_name(scope: Namespace) -> None:
+    """Take the name of a user's scope out of kept answers and operations; those of the scope alone go."""
+    Operation.objects.within(scope.project_id).filter(namespace=scope).delete()
+    execute(STRIKE, {"project": scope.project_id, "name": scope.name})
+    told = Q(answer__namespace=scope.name) | Q(answer__namespace=scope.root_name, answer__user=scope.user)
+    RepeatedRequest.objects.within(scope.project_id).filter(told).delete()
 
 
 def _held_in(scope: Namespace) -> list[uuid.UUID]:

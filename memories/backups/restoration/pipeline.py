@@ -33,6 +33,7 @@ from memories.backups.restoration import (
     auxiliary_tables,
     conflict_check,
     diff,
+    erased_users,
     erasure_filter,
     insertion,
     owners,
@@ -181,6 +182,12 @@ class Read:
                 relocation.refuse_taken(principal.project_id, into)
             self.left_out |= relocation.relocate(principal, self, **wanted)
 
+    def leave_out_erased(self, principal: Principal) -> None:
+        """Let nothing name users who were erased here, and of whom nothing may come."""
+        with access.enter(principal, why="restore"):
+            left_out = erased_users.leave_out_erased(principal.project_id, self.stage.namespaces)
+        self.left_out |= {"forgotten": left_out} if left_out else {}
+
     @property
     def ids(self) -> list[tuple[str, uuid.UUID]]:
         """The namespaces and under which ids they are staged, each after the one that it was forked from."""
@@ -211,6 +218,8 @@ def restore(principal: Principal, operation: Operation, progress: Progress, *, e
         read = stage(principal, chain, operation, progress, now=now)
         if into := operation.options.get(INTO):
             read.relocate(principal, operation, into)
+        else:
+            read.leave_out_erased(principal)
         failpoints.reach("restore.staged")
         report: dict[str, Any] = {
             "backup_id": str(chain[-1].id),
