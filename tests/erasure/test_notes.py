@@ -3,9 +3,9 @@
 import pytest
 import yaml
 
-from conflicts.models import Vote
+from conflicts.models import Ruling, Vote
 from memories import access
-from memories.models import Containment, RecallCheck, Task
+from memories.models import ClusterLabel, Containment, Namespace, RecallCheck, Task
 from tests.conflicts.rulings.conftest import carol, decide, get, only, paper, read_out, store_claim, store_tool_claim
 from tests.erasure.conftest import MAIN, SIDE
 from tests.erasure.test_forget import post
@@ -193,3 +193,33 @@ class TestOld:
         with access.enter(principal, why="test"):
             reasons = dict(Vote.objects.values_list("fragment", "reason"))
         assert [reasons[other.id] for other in others] == ["", "It is in Oslo."]
+
+
+@pytest.fixture
+def noted(ask, carol, store, store_claim, store_tool_claim, run, principal):
+    """What was noted is the text, wherever something may be noted; a backup of that."""
+    store_claim("$48,000")
+    waits = only(store_tool_claim("$84,000")["pending_conflicts"])["id"]
+    decide(carol, waits, "supersede", note=TEXT)
+    other = store(MAIN, "The safe is old.")
+    assert ask("episodes", namespace=MAIN, title=TEXT, ids=[str(other.id)]) == 201
+    assert ask(f"fragments/{other.id}/dispute", reason=TEXT) == 200
+    with access.enter(principal, why="test"):
+        ClusterLabel.objects.create(project_id=principal.project_id, fragment_id=other.id, label=TEXT)
+    return run("backup")["backup_id"]
+
+
+@pytest.mark.parametrize("way", ["everything is gone", "it is a branch"])
+def test_no_restore_brings_a_note_back(way, noted, forget, run, sweep, principal):
+    assert len(sweep(SECRET)) == 5
+    forget()
+    assert sweep(SECRET) == []
+    if way == "it is a branch":
+        run("restore", backup_id=noted, into="acme:branch")
+    else:
+        with access.enter(principal, why="test"):
+            Namespace.objects.all().delete()
+        run("restore", backup_id=noted)
+    with access.enter(principal, why="test"):
+        assert (Vote.objects.exists(), Ruling.objects.exists()) == (True, True)
+    assert sweep(SECRET) == []

@@ -118,6 +118,7 @@ def drop(project_id: uuid.UUID, *, there: uuid.UUID, here: uuid.UUID) -> None:
     _blank_conflicts(values)
     if (forgotten := _in_copies()) == "false":
         return
+    _blank_notes(values)
     execute(f"DELETE FROM staged_archive s WHERE {part} AND {forgotten}", values)
     former = erased("s.fragment_id", "1", "s.content")
     ours = "EXISTS (SELECT FROM staged_verdict v WHERE v.id = s.fragment_id)"
@@ -131,6 +132,21 @@ def drop(project_id: uuid.UUID, *, there: uuid.UUID, here: uuid.UUID) -> None:
                 EXISTS (SELECT FROM {revisions} WHERE {former}) END""",
         values,
     )
+
+
+def _blank_notes(values: dict[str, Any]) -> None:
+    """Let nothing that was noted beside memories that come be a forgotten text."""
+    here = "s.namespace_id = %(there)s"
+    beside = "EXISTS (SELECT FROM staged_fragment f WHERE f.id = s.fragment_id AND f.namespace_id = %(there)s)"
+    for table, name, part in (
+        ("conflict", "note", here),
+        ("ruling", "note", here),
+        ("episode", "title", here),
+        ("votes", "reason", beside),
+    ):
+        forgotten = erased("NULL::uuid", "1", f"s.{name}")
+        execute(f"UPDATE staged_{table} s SET {name} = '' WHERE {part} AND s.{name} <> '' AND {forgotten}", values)
+    execute(f"DELETE FROM staged_labels s WHERE {beside} AND {erased('NULL::uuid', '1', 's.label')}", values)
 
 
 def _blank_conflicts(values: dict[str, Any]) -> None:
