@@ -52,10 +52,17 @@ class Part:
         return table_of(self.model)
 
 
-def _under(model: str, *, own_id: bool = False, rows: str = "true") -> Part:
+def _under(model: str, *, own_id: bool = False, rows: str = "true", **instead: str) -> Part:
     """Return what hangs on a fragment."""
     own = {"id": NEW_ID.format(column="id")} if own_id else {}
-    return Part(model, {**own, "fragment_id": "w.new"}, rows)
+    return Part(model, {**own, "fragment_id": "w.new", **instead}, rows)
+
+
+def unless_forgotten(words: str, *, target: str = "w.target") -> str:
+    """Return the SQL of what is noted beside a memory, empty where the target forgot just that."""
+    return f"""CASE WHEN {words} <> '' AND EXISTS (SELECT FROM memories_erasure e WHERE e.project_id = %(project)s
+        AND e.fingerprint = ANY (nova_fingerprints(%(project)s, {words}))
+        AND (e.namespace_id IS NULL OR e.namespace_id = {target})) THEN '' ELSE {words} END"""
 
 
 # Of a fragment also of its revision: a merge may bring it once more when it changed.
@@ -82,10 +89,10 @@ PARTS = (
         },
     ),
     _under("memories.Access"),
-    _under("conflicts.Vote", own_id=True),
+    _under("conflicts.Vote", own_id=True, reason=unless_forgotten("t.reason")),
     _under("memories.Embedding"),
     _under("memories.Keywords"),
-    _under("memories.ClusterLabel", own_id=True),
+    _under("memories.ClusterLabel", own_id=True, rows=f"{unless_forgotten('t.label')} <> ''"),
     Part(
         "memories.Link",
         {"id": NEW_ID.format(column="id")} | {"fragment_id": "w.new", "other_id": MAPPED.format(column="other_id")},

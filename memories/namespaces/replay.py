@@ -134,7 +134,7 @@ def _batch(
 
 def _barred(way: CopyRoute, rows: Iterable[Fragment], under: Mapping[str, Fragment]) -> set[uuid.UUID]:
     """Which of these say what the target forgot; under a key they would say it with no more authority than it has."""
-    row_texts = [(row, text) for row in rows for text in (row.content, *row.procedure)]
+    row_texts = [(row, text) for row in rows for text in (row.content, *row.procedure, *row.words_beside)]
     texts = [
         (way.target.id, text, min(row.authority, under[row.key].authority if row.key in under else row.authority))
         for row, text in row_texts

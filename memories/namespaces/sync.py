@@ -7,12 +7,23 @@ from collections.abc import Mapping, Sequence
 
 from conflicts.bulk_changes import end_waiting_of_many
 from conflicts.rulings import fragment_ruled
+from conflicts.search_index import find_forgotten_texts
 from memories.erasure import erase
 from memories.models import Fragment
 from memories.models.enums import Status
 from memories.models.fragment import BY_HAND, BY_PERSON
 from memories.models.sql import execute, fetch
-from memories.namespaces.copies import PARTS, CopyRoute, Part, await_vectors, chosen, copy, note_origins, paired
+from memories.namespaces.copies import (
+    PARTS,
+    CopyRoute,
+    Part,
+    await_vectors,
+    chosen,
+    copy,
+    note_origins,
+    paired,
+    unless_forgotten,
+)
 from memories.namespaces.diff import at_once
 
 # Forgotten in the source: a memory of its line that had a copy there, of which only the erasure is left.
@@ -37,6 +48,7 @@ FORGOTTEN = f"""
 STANDING = (
     "p.status IN ('active', 'disputed') AND p.their_status IN ('active', 'disputed') AND p.mine <> ALL (%(coming)s)"
 )
+CHANGED = f"SELECT p.mine, p.theirs FROM branch_pairs p WHERE p.changed AND NOT p.they_changed AND {STANDING}"
 # What was set beside the words, where the target left its own as it was.
 DETAILS = f"""
     UPDATE memories_fragment t SET importance = s.importance, emotional_valence = s.emotional_valence,
@@ -45,7 +57,7 @@ DETAILS = f"""
         updated_at = greatest(t.updated_at, s.updated_at), revision = t.revision + 1
     FROM branch_pairs p JOIN memories_fragment s ON s.project_id = %(project)s AND s.id = p.mine
     WHERE t.project_id = %(project)s AND t.id = p.theirs AND p.changed AND NOT p.they_changed
-        AND s.compression = t.compression AND {STANDING}
+        AND s.compression = t.compression AND {STANDING} AND p.mine <> ALL (%(barred)s)
         AND (s.importance, s.emotional_valence, s.is_pinned, s.is_anchor, s.outcome, s.category, s.tags, s.topics,
             s.entities, s.type, s.event_at, s.extra) IS DISTINCT FROM (t.importance, t.emotional_valence, t.is_pinned,
             t.is_anchor, t.outcome, t.category, t.tags, t.topics, t.entities, t.type, t.event_at, t.extra)
@@ -70,7 +82,7 @@ VOTED = f"""
     WITH new AS (
         INSERT INTO conflicts_vote (id, project_id, fragment_id, owner_id, ballot, counted, roots, reason, created_at)
         SELECT md5(v.id::text || %(target)s::text)::uuid, v.project_id, p.theirs, v.owner_id, v.ballot, v.counted,
-            v.roots, v.reason, v.created_at
+            v.roots, {unless_forgotten("v.reason", target="%(target)s")}, v.created_at
         FROM branch_pairs p JOIN conflicts_vote v ON v.project_id = %(project)s AND v.fragment_id = p.mine
         WHERE {STANDING}
         ON CONFLICT DO NOTHING RETURNING fragment_id, ballot, counted)
@@ -109,12 +121,24 @@ def forget_there(way: CopyRoute, *, now: datetime.datetime) -> list[uuid.UUID]:
     return sorted(seen)
 
 
+def _barred_details(way: CopyRoute, values: Mapping[str, object]) -> list[uuid.UUID]:
+    """Return the memories of the source beside which words came to stand that the target forgot."""
+    project_id = way.source.project_id
+    pairs: dict[uuid.UUID, uuid.UUID] = dict(fetch(CHANGED, values))
+    rows = Fragment.objects.within(project_id).in_bulk([*pairs, *pairs.values()])
+    words = {mine: {*rows[mine].words_beside} - {*rows[theirs].words_beside} for mine, theirs in pairs.items()}
+    told = [(mine, text) for mine, texts in words.items() for text in texts]
+    asked = [(way.target.id, text, rows[pairs[mine]].authority) for mine, text in told]
+    return list({told[n][0] for n in find_forgotten_texts(project_id, asked)})
+
+
 def sync_details(way: CopyRoute, coming: Sequence[uuid.UUID], *, now: datetime.datetime) -> set[uuid.UUID]:
     """Details, freshness, votes and putting away, for what both sides have; the memories of the target that changed.
 
     `coming` are memories of the source that replace their counterparts, or were refused.
     """
     values = {**way.values, "coming": list(coming), "now": now}
+    values["barred"] = _barred_details(way, values)
     changed: set[uuid.UUID] = set()
     with at_once():
         for statement in (DETAILS, FRESHER, VOTED, DOUBTED):
@@ -130,7 +154,7 @@ def sync_details(way: CopyRoute, coming: Sequence[uuid.UUID], *, now: datetime.d
 
 
 # Rulings of the branch on what stands in the target too, or that only rule something out; one of each decision.
-RULED = """
+RULED = f"""
     INSERT INTO conflicts_ruling (id, project_id, namespace_id, conflict_id, fragment_id, subject_digest,
         predicate_digest, key_digest, scope, session_id, valid_from, valid_until, chosen, ruled_out, chosen_fragments,
         ruled_out_fragments, ruled_out_prints, authority, decided_by, decided_at, note, edited, repeats)
@@ -139,11 +163,12 @@ RULED = """
         r.key_digest, r.scope, r.session_id, r.valid_from, r.valid_until, r.chosen, r.ruled_out,
         ARRAY(SELECT m.new FROM branch_copies m WHERE m.old = ANY (r.chosen_fragments) ORDER BY m.new),
         ARRAY(SELECT m.new FROM branch_copies m WHERE m.old = ANY (r.ruled_out_fragments) ORDER BY m.new),
-        r.ruled_out_prints, r.authority, r.decided_by, r.decided_at, r.note, r.edited, 0
+        r.ruled_out_prints, r.authority, r.decided_by, r.decided_at,
+        {unless_forgotten("r.note", target="%(target)s")}, r.edited, 0
     FROM conflicts_ruling r
     WHERE r.project_id = %(project)s AND r.namespace_id = %(source)s AND r.replaced_by_id IS NULL
         AND length(r.key_digest) > 0
-        AND (r.chosen = '{}' OR EXISTS (SELECT FROM memories_claim c WHERE c.project_id = r.project_id
+        AND (r.chosen = '{{}}' OR EXISTS (SELECT FROM memories_claim c WHERE c.project_id = r.project_id
             AND c.namespace_id = %(target)s AND c.key_digest = r.key_digest AND c.session_id = r.session_id
             AND c.status IN ('active', 'disputed') AND encode(c.value_digest, 'hex') = ANY (r.chosen)))
         AND NOT EXISTS (SELECT FROM conflicts_ruling t WHERE t.project_id = r.project_id

@@ -5,7 +5,7 @@ import yaml
 
 from conflicts.models import Ruling, Vote
 from memories import access
-from memories.models import ClusterLabel, Containment, Namespace, RecallCheck, Task
+from memories.models import ClusterLabel, Containment, Fragment, Namespace, RecallCheck, Task
 from tests.conflicts.rulings.conftest import carol, decide, get, only, paper, read_out, store_claim, store_tool_claim
 from tests.erasure.conftest import MAIN, SIDE
 from tests.erasure.test_forget import post
@@ -223,3 +223,36 @@ def test_no_restore_brings_a_note_back(way, noted, forget, run, sweep, principal
     with access.enter(principal, why="test"):
         assert (Vote.objects.exists(), Ruling.objects.exists()) == (True, True)
     assert sweep(SECRET) == []
+
+
+def test_no_merge_brings_a_note_back(alice, ask, forget, run, store, sweep, place_of, principal):
+    branch = "acme:branch"
+    for text in ("The safe is old.", "The mill is old.", "The boat is old."):
+        store(MAIN, text)
+    run("fork", place_of(MAIN), target=branch)
+    found = alice.client.get("/api/v1/fragments", {"namespace": branch}).json()["results"]
+    safe, mill, boat = (next(row["id"] for row in found if name in row["content"]) for name in ("safe", "mill", "boat"))
+    change = {"extra": {"note": TEXT}}
+    assert alice.client.patch(f"/api/v1/fragments/{safe}", change, format="json").status_code == 200
+    assert alice.client.patch(f"/api/v1/fragments/{boat}", {"extra": {"n": 1}}, format="json").status_code == 200
+    new = store(branch, "The heron nests here.")
+    noted = alice.client.post(
+        "/api/v1/fragments",
+        {"namespace": branch, "content": "The otter swims.", "extra": {"note": TEXT}},
+        format="json",
+    )
+    assert noted.status_code == 201
+    assert [ask(f"fragments/{which}/dispute", reason=TEXT) for which in (mill, new.id)] == [200, 200]
+    forget()
+    report = run("merge", place_of(MAIN), source=branch)
+    assert report["counts"]["blocked_by_erasure"] == 1
+    with access.enter(principal, why="test"):
+        rows = dict(Fragment.objects.filter(namespace__name=MAIN).values_list("content", "extra"))
+        reasons = set(Vote.objects.filter(fragment__namespace__name=MAIN).values_list("reason", flat=True))
+    assert rows == {
+        "The safe is old.": {},
+        "The mill is old.": {},
+        "The boat is old.": {"n": 1},
+        "The heron nests here.": {},
+    }
+    assert reasons == {""}
