@@ -22,8 +22,9 @@ SAID = """home AS MATERIALIZED (
         ) AS t LEFT JOIN home ON home.id = t.id
         LEFT JOIN memories_namespace n ON n.project_id = %(project)s AND n.id = home.namespace_id
         WHERE nova_folded(t.content) <> '')"""
-# Where words stand beside memories, one place a line: its name, and the rows with their namespace and what they hold.
+STRINGS = """jsonb_path_query({0}, '$.** ? (@.type() == "string")') #>> '{{}}'"""
 OF_NAMESPACE = """SELECT '{0}', x.id, x.namespace_id, {1} FROM {2} x WHERE x.project_id = %(project)s AND {3}"""
+# Where words stand beside memories: the place's name, and its rows with their namespace and what they hold.
 PLACES = [
     """SELECT 'vote', v.id, f.namespace_id, v.reason FROM conflicts_vote v
         JOIN memories_fragment f ON f.project_id = v.project_id AND f.id = v.fragment_id
@@ -40,12 +41,13 @@ PLACES = [
     OF_NAMESPACE.format(
         "check", "unnest(ARRAY[x.name, x.question, x.expected, x.note])", "memories_recallcheck", "true"
     ),
+    # What a proposal became tells the same.
+    OF_NAMESPACE.format("proposal", STRINGS.format("x.proposal"), "memories_proposal", "x.fragment_id IS NULL"),
     # These are of no namespace.
     """SELECT 'containment', c.id, NULL, c.note FROM memories_containment c
         WHERE c.project_id = %(project)s AND c.note <> ''""",
-    """SELECT 'request', r.id, NULL, v #>> '{}' FROM memories_repeatedrequest r
-        CROSS JOIN LATERAL jsonb_path_query(r.answer, '$.** ? (@.type() == "string")') AS v
-        WHERE r.project_id = %(project)s AND r.answer ?| '{note,ruling,conflicts,title,question}'""",
+    f"""SELECT 'request', r.id, NULL, {STRINGS.format("r.answer")} FROM memories_repeatedrequest r
+        WHERE r.project_id = %(project)s AND r.answer ?| '{{note,ruling,conflicts,title,question}}'""",
 ]
 # A check goes, too, when the words that it expects stand in what is forgotten.
 HELD = f"""WITH {SAID},
@@ -73,6 +75,7 @@ STRIKE = {
     "task": "DELETE FROM memories_task",
     "check": "DELETE FROM memories_recallcheck",
     "containment": "UPDATE memories_containment SET note = ''",
+    "proposal": "DELETE FROM memories_proposal",
     "request": "DELETE FROM memories_repeatedrequest",
 }
 

@@ -123,7 +123,7 @@ class Proposal(TenantModel):
 
     objects = ProposalQuerySet.as_manager()
     # Not exported: what was allowed is a memory.
-    # Forgotten: deleted with the memory that it became, and with any that it was made of.
+    # Forgotten: deleted with the memory that it became and any that it was made of; one that became none by its words.
     spec = TableSpec(kind="operational", erase="swept")
 
     class Meta:

@@ -5,7 +5,7 @@ import yaml
 
 from conflicts.models import Ruling, Vote
 from memories import access
-from memories.models import ClusterLabel, Containment, Fragment, Namespace, RecallCheck, Task
+from memories.models import ClusterLabel, Containment, Fragment, Namespace, Proposal, RecallCheck, Task
 from tests.conflicts.rulings.conftest import carol, decide, get, only, paper, read_out, store_claim, store_tool_claim
 from tests.erasure.conftest import MAIN, SIDE
 from tests.erasure.test_forget import post
@@ -170,6 +170,13 @@ class TestOld:
         forget()
         assert sweep(SECRET) == []
         assert (count(Task), get(carol, "episodes")["results"][0]["title"] != TOLD) == (1, True)
+
+    def test_no_proposal_holds_it(self, forget, contradict, store, sweep, count):
+        pairs = [[store(MAIN, f"The {word} is {age}.") for age in ("old", "new")] for word in ("safe", "mill")]
+        for (older, newer), reason in zip(pairs, (TOLD, "It is newer."), strict=True):
+            contradict(older, newer, reason=reason)
+        forget()
+        assert (sweep(SECRET), count(Proposal)) == ([], 1)
 
     def test_what_others_noted_elsewhere_stays(self, forget, ask, carol, store, count):
         other = store(SIDE, "The safe is old.")
