@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from memories.extraction.values import DIETS, EDGE, JOBS, LANGUAGES
 from memories.language.dates import CALENDAR
-from memories.language.gazetteers import GIVEN_NAMES, KNOWN
+from memories.language.gazetteers import GIVEN_NAMES, KNOWN, WORDY_NAMES
 from memories.language.word_lists import NEGATIVE, OPENERS, POSITIVE, listed, word_list
 
 STATES = POSITIVE | NEGATIVE | OPENERS | CALENDAR | JOBS | LANGUAGES | word_list(__file__, "states")
@@ -36,6 +36,26 @@ LEADS = re.compile(
     re.IGNORECASE,
 )
 WORD = re.compile(r"[^\W\d_][\w'-]*")
+SPEAK = r"(?:speak|talk|writ|typ|text|messag|post|reply|answer|chatt?|dictat|translat)"
+ONE = r"(?P<name>[^\W\d_][\w'-]*)"
+CLAUSE = r"(?:^|[.,;:!?(–—-]) ?"
+ENDS = r"(?![\w'-])(?= ?(?:[^\w\s]|and\b|but\b|$))"
+# What may tell of a thing as well, so that only a known given name is one.
+LOOSE = (
+    re.compile(
+        rf"(?:{CLAUSE}(?:the |user ?)?name(?:'s\b| is\b|\s*[:=])|\b(?:it's|it is|this is) (?:(?:only|just) )?me\b"
+        rf"|\b(?:soy|ich bin|je suis|sono|ik ben|sou|jag är|jeg er)\b)\W+(?P<not>){ONE}",
+        re.IGNORECASE,
+    ),
+    # A clause of its own: "this is Bob", "not Bob", "Bob Miller here".
+    re.compile(
+        rf"(?:{CLAUSE}|\band (?=it|this))(?P<lead>(?:this|it)(?: is|'s) |(?=not ))?(?P<not>not )?{ONE}"
+        rf"(?: (?-i:[A-Z])[\w'-]*)?(?(lead)(?: (?:here|again|{SPEAK}ing))?| (?:here|{SPEAK}ing)){ENDS}",
+        re.IGNORECASE,
+    ),
+    re.compile(rf"[.!?,] ?(?:love|yours|xoxo)\W+(?P<not>){ONE}\W*$", re.IGNORECASE),
+)
+MACHINES = listed("chatgpt gpt")
 MORE = re.compile(r"(?: |\. )(?:(?:de|da|del|di|la|le|van|von|al|el|der) ){0,2}([^\W\d_][\w'-]*)")
 DIET = re.compile(DIETS, re.IGNORECASE)
 # Who says that another one speaks, without a name.
@@ -69,14 +89,15 @@ def plain_text(text: str) -> str:
 def self_names(text: str) -> Iterator[tuple[int, int, SelfName]]:
     """Yield the names that the speaker of a plain text gives himself or denies, each with its place."""
     shouts = text.isupper()
-    for lead in LEADS.finditer(text):
-        start, end = lead.span("name")
-        denied = bool(
-            lead["not"] or lead["isnt"] or lead["neither"] is not None or "ain't" in (lead["am"] or "").lower()
-        )
+    for start, end, denied in (*_named(text), *_named_loosely(text)):
         if _is_name(text, start, end, shouts=shouts):
             words, end = _whole_name(text, start, end, shouts=shouts)
             yield start, end, SelfName(words, denied)
+
+
+def is_given_name(word: str) -> bool:
+    """Return whether a word is known for a given name; one that means something else, too, only with a capital."""
+    return word.casefold() in GIVEN_NAMES or (word[0].isupper() and word.casefold() in WORDY_NAMES)
 
 
 def tells_of(text: str, names: Collection[str]) -> bool:
@@ -97,6 +118,21 @@ def tells_of(text: str, names: Collection[str]) -> bool:
     return False
 
 
+def _named(text: str) -> Iterator[tuple[int, int, bool]]:
+    """Yield where a word stands behind "I'm" or the like, and whether the speaker denies it."""
+    for lead in LEADS.finditer(text):
+        denied = lead["not"] or lead["isnt"] or lead["neither"] is not None or "ain't" in (lead["am"] or "").lower()
+        yield *lead.span("name"), bool(denied)
+
+
+def _named_loosely(text: str) -> Iterator[tuple[int, int, bool]]:
+    """Yield where a given name stands in words that need not tell of the speaker, and whether he denies it."""
+    for leads in LOOSE:
+        for lead in leads.finditer(text):
+            if is_given_name(lead["name"]):
+                yield *lead.span("name"), bool(lead["not"])
+
+
 def _is_name(text: str, start: int, end: int, *, shouts: bool) -> bool:
     word = text[start:end]
     lower = word.casefold()
@@ -104,10 +140,12 @@ def _is_name(text: str, start: int, end: int, *, shouts: bool) -> bool:
         return False
     if lower in GIVEN_NAMES:
         return word[0].isupper() and not shouts or lower not in STATES or bool(EDGE.match(text, end))
+    if lower in WORDY_NAMES - CALENDAR - JOBS and word[0].isupper() and not shouts:
+        return True
     if (
         lower in STATES
         or lower.split("-")[0] in STATES
-        or KNOWN.get(lower) == "misc"
+        or (KNOWN.get(lower) == "misc" and lower not in MACHINES)
         or re.match(DIETS, text[start:], re.IGNORECASE)
     ):
         return False
