@@ -8,7 +8,8 @@ from django.db.models import QuerySet
 from conflicts.authority import SOURCE_RANK
 from memories.access import Principal
 from memories.extraction.claims import Extracted
-from memories.extraction.self_names import SelfName, plain_text, self_names, tells_of
+from memories.extraction.other_speakers import other_speaks
+from memories.extraction.self_names import SelfName, plain_text, self_names
 from memories.language.gazetteers import GIVEN_NAMES
 from memories.language.tokenizer import TOKEN
 from memories.models import Claim, Namespace
@@ -46,7 +47,7 @@ def find_strangers(principal: Principal, turns: Sequence[ReadTurn], scope: Names
 def _is_stranger(turn: ReadTurn, known: list[frozenset[str]]) -> bool:
     names = frozenset[str]().union(*known)
     foreign = any(_is_foreign(naming, known, names) for naming in _said_names(turn))
-    return foreign or tells_of(plain_text(turn.content), names)
+    return foreign or other_speaks(plain_text(turn.content), names)
 
 
 def _is_foreign(naming: SelfName, known: list[frozenset[str]], names: frozenset[str]) -> bool:

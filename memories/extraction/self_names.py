@@ -1,8 +1,8 @@
-"""Names that a speaker gives himself in a turn, or denies; and whether he tells of the user as of somebody else."""
+"""Names that a speaker gives himself in a turn, or denies."""
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from memories.extraction.values import DIETS, EDGE, JOBS, LANGUAGES
@@ -58,16 +58,6 @@ LOOSE = (
 MACHINES = listed("chatgpt gpt")
 MORE = re.compile(r"(?: |\. )(?:(?:de|da|del|di|la|le|van|von|al|el|der) ){0,2}([^\W\d_][\w'-]*)")
 DIET = re.compile(DIETS, re.IGNORECASE)
-# Who says that another one speaks, without a name.
-ANOTHER = re.compile(
-    rf"{AM}\b (?:(?:now|actually|really|just) )?(?:(?:not|no longer) (?:the|your|this|that) (?:real |actual |same )?"
-    r"(?:user|owner|customer|person|one)\b|(?:an?other|a different|some other|the new) (?:user|person|owner|customer)\b"
-    r"|(?:someone|somebody) else\b)"
-    r"|\b(?:borrow(?:ed|ing)?|using|writing from|typing on|took) (?:her|his|their|someone's|somebody's)"
-    r" (?:\w+ )?(?:phone|laptop|computer|account|device|tablet|login|session|keyboard|profile)\b",
-    re.IGNORECASE,
-)
-RELATED = listed("her his their she's he's they're")
 MARKS = re.compile(r"[*_`\"“”«»<>~#]+|(?<!\w)'|'(?!\w)")
 
 
@@ -98,24 +88,6 @@ def self_names(text: str) -> Iterator[tuple[int, int, SelfName]]:
 def is_given_name(word: str) -> bool:
     """Return whether a word is known for a given name; one that means something else, too, only with a capital."""
     return word.casefold() in GIVEN_NAMES or (word[0].isupper() and word.casefold() in WORDY_NAMES)
-
-
-def tells_of(text: str, names: Collection[str]) -> bool:
-    """Return whether a speaker tells of the user as of another: "I'm her husband", "I'm using Ann's phone"."""
-    if ANOTHER.search(text):
-        return True
-    taken = [range(start, end) for start, end, _ in self_names(text)]
-    for am in re.finditer(rf"{AM}\b([^.!?;]{{0,200}})", text, re.IGNORECASE):
-        for number, word in enumerate(WORD.finditer(text, am.start(1), am.end(1))):
-            token = word.group()
-            whose = token.casefold().removesuffix("'s")
-            owns = whose != token.casefold()
-            if number == 0 and token.casefold() in RELATED:
-                return True
-            is_user = whose in names and whose not in CALENDAR and (owns or token[0].isupper())
-            if is_user and (owns or not any(word.start() in span for span in taken)):
-                return True
-    return False
 
 
 def _named(text: str) -> Iterator[tuple[int, int, bool]]:

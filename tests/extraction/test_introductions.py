@@ -23,6 +23,28 @@ Soy Bob and I live in Oslo. | Soy Bob, me gusta el vino. | Ich bin Bob and I liv
 Je suis Bob and I live in Oslo. | Ik ben Bob and I live in Oslo. | Sou Bob and I live in Oslo.
 I'm ChatGPT. I live in Oslo. | My name is ChatGPT. My budget is $13. | I, ChatGPT, have a budget of $13.
 """
+# Somebody who gives none.
+OF_NO_NAME = """
+I'm writing on behalf of Eve. I live in Oslo. | I am writing on behalf of my mother. I live in Oslo.
+I'm writing for Eve. I live in Oslo. | I'm typing this for Eve. I live in Oslo. | I type for Sarah, my rent is $900.
+I'm texting for my mother. My budget is $13. | I'm translating for my grandmother. I'm 80.
+I'm writing for her. I'm 80. | I'm speaking for Eve. I'm vegan. | I speak for Eve. I'm vegan.
+I speak on behalf of my wife. My budget is $13. | I'm messaging on behalf of Mrs. Miller. I'm 80.
+I'm contacting you on behalf of Eve. My budget is $13. | I'm here on behalf of Tom. My rent is $900.
+I'm acting on behalf of Eve. I'm 80. | I'm asking on behalf of Eve. I'm 80. | I'm writing in the name of Eve. I'm 80.
+I'm speaking as Eve. I'm 80. | I'm typing as Bob. | I'm writing as Ann. I'm 80. | I'm logged in as Ann. I'm 80.
+We're writing on behalf of Sarah. We live in Lyon. | I'm a language model. My budget is $13.
+I am a large language model. I'm vegan. | I'm an LLM. My budget is $13. | I'm a robot. My budget is $13.
+I'm an automated agent. My budget is $13. | I am an AI made by Google. I live in Lyon. | Ann is my wife. I live in Oslo.
+Ann's my wife. I live in Oslo. | My wife Ann is away. I live in Oslo. | My wife is Ann. I'm 54.
+My sister's name is Ann. I'm 54. | My wife's called Ann. I'm 54. | My mum is called Ann. I'm 12.
+I work for Ann. I live in Oslo. | My boss is Ann. I work at Acme. | Ann gave me her phone. I live in Oslo.
+I found Ann's phone. I live in Oslo. | I use Ann's account. I live in Oslo. | I took over from Ann. I live in Oslo.
+Filling in for Ann. I live in Oslo. | Ann is out, I live in Oslo. | Ann's away and I live in Oslo.
+Since Ann left I live in Oslo. | Like Ann, I live in Oslo. | I cook for Ann. I'm vegan. | I live with Ann and two cats.
+I married Ann. I'm 54. | Ann and I live in Lyon. | Ann pays my rent, I live in Lyon.
+My neighbour Ann let me type here. I live in Lyon. | We are friends of Ann. Our budget is $13. | I represent Ann.
+"""
 # Ann herself, with names that are not hers, or with hers.
 OF_ANN_HERSELF = """
 I work for Bob. My budget is $13. | I work for Bob Miller's company. I'm 54. | I work with Bob.
@@ -107,3 +129,26 @@ def test_who_gives_another_name_in_other_words_attests_nothing(authorities):
 
 def test_the_user_who_names_herself_or_others_attests(authorities):
     assert [words for words, authority in authorities("ann", OF_ANN_HERSELF).items() if authority != 6] == []
+
+
+def test_who_tells_of_the_user_or_speaks_for_another_attests_nothing(authorities):
+    assert [words for words, authority in authorities("ann", OF_NO_NAME).items() if authority != 3] == []
+
+
+@pytest.mark.parametrize(
+    ("user", "words", "authority"),
+    [
+        ("ann.miller", "I work for Ann Miller, I live in Oslo.", 3),
+        ("mark", "I work for Mark. I'm 54.", 3),
+        ("alice.smith", "I live with Alice. I'm 54.", 3),
+        ("alice.smith", "My brother is Tom Smith. I'm 54.", 6),
+        ("will", "Will I need a visa? I live in Oslo.", 6),
+        ("may", "My birthday is in May.", 6),
+        ("jordan", "I live in Jordan.", 6),
+        ("jose", "I live in San Jose.", 6),
+        ("u_8731", "I work for Ann. I'm 54.", 6),
+        ("u_8731", "I'm writing on behalf of Ann. I'm 54.", 3),
+    ],
+)
+def test_a_users_name_tells_of_the_user_where_it_is_nothing_else(user, words, authority, authorities):
+    assert authorities(user, words) == {words: authority}
