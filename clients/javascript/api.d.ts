@@ -874,8 +874,10 @@ export interface ForgetInputRequest {
   everywhere?: boolean;
 }
 
-/** The branch that begins. */
+/** The branch that begins; without a user it takes along all of them. */
 export interface ForkInputRequest {
+  user?: string;
+  all_users?: boolean;
   target: string;
 }
 
@@ -1182,8 +1184,10 @@ export interface LogInputRequest {
   at?: string;
 }
 
-/** Where the branch's writes go. */
+/** Where the branch's writes go; without a user those of all its users. */
 export interface MergeInputRequest {
+  user?: string;
+  all_users?: boolean;
   target: string;
   dry_run?: boolean;
   plan_id?: string;

@@ -14,25 +14,25 @@ from memories.access import NotFound
 from memories.erasure import CountDiffers
 from memories.operations import ACCEPT
 from memories.rest.authentication import principal_of
-from memories.rest.fields import Flag, Id, Strict, Text, Whole, validated
+from memories.rest.fields import AboutUser, Flag, Id, Strict, Text, Whole, validated
 from memories.rest.fragments import IDEMPOTENCY
 from memories.rest.idempotency import IdempotentAnswer, answer_once
 from memories.rest.inputs import namespace_form
-from memories.rest.operations import ACCEPT_HELP, OperationAnswer, of_all_users, place_of, started_answer
+from memories.rest.operations import ACCEPT_HELP, OperationAnswer, meant, of_all_users, place_of, started_answer
 from memories.rest.timeline import ComparisonAnswer, ComparisonQuery
 from memories.timeline import compare
 
 COUNT, DIGITS = "expected_count", 18
 
 
-class ForkInput(Strict):
-    """The branch that begins."""
+class ForkInput(AboutUser):
+    """The branch that begins; without a user it takes along all of them."""
 
     target = Text(max_length=127, help_text="`project:branch`, or the branch alone.")
 
 
-class MergeInput(Strict):
-    """Where the branch's writes go."""
+class MergeInput(AboutUser):
+    """Where the branch's writes go; without a user those of all its users."""
 
     target = Text(validators=[namespace_form])
     dry_run = Flag(default=False)
@@ -42,7 +42,7 @@ class MergeInput(Strict):
         required=False,
         min_length=1,
         max_length=1000,
-        help_text="Just these memories of the branch, also where their counterpart changed since, or left.",
+        help_text="Just these memories of the branch, of any user, also where the counterpart changed since, or left.",
     )
     accept_recall_loss = Flag(default=False, help_text=ACCEPT_HELP)
 
@@ -85,6 +85,7 @@ class ForkView(APIView):
         """Copies the namespace into a new or empty one; the report counts what was copied."""
         target = validated(ForkInput, request.data)["target"]
         target = target if ":" in target else f"{principal_of(request).project}:{target}"
+        target = meant(principal_of(request), target)
         return started_answer(request, kind="fork", namespace=name, options={"target": target})
 
 
@@ -103,7 +104,7 @@ class MergeView(APIView):
         """
         values = validated(MergeInput, request.data)
         options: dict[str, Any] = {
-            "source": name,
+            "source": meant(principal_of(request), name),
             **({"plan_id": str(values["plan_id"])} if "plan_id" in values else {}),
         }
         options |= {"only": [str(i) for i in values["only"]]} if "only" in values else {}

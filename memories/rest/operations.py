@@ -60,6 +60,11 @@ def place_of(principal: Principal, name: str | None) -> Namespace | None:
     return found
 
 
+def meant(principal: Principal, name: str) -> str:
+    """Return a namespace's name as a request means it: with its user. What is no name is told of later."""
+    return principal.scope(name) if is_written(name) else name
+
+
 def require_all(principal: Principal) -> None:
     """Whoever touches the whole project has to cover it."""
     if not principal.asks_for_all:
@@ -82,14 +87,17 @@ def of_all_users(principal: Principal, namespace: Namespace | None) -> Principal
     return everybody
 
 
-def require_places(principal: Principal, kind: str, namespace: Namespace | None, options: dict[str, Any]) -> None:
-    """Raise NotFound, NotPermitted unless all that a job touches is the principal's: the other namespace, the users."""
+def require_places(principal: Principal, kind: str, namespace: Namespace | None, options: dict[str, Any]) -> Principal:
+    """Return who starts a job that takes users along: as far as it reaches.
+
+    Raise NotFound, NotPermitted unless all that it touches is the principal's: the other namespace, the users.
+    """
     other = options.get(WITH_USERS[kind])
     if isinstance(other, str) and is_written(other):
         if not principal.covers(other):
             raise NotFound("namespace")
         of_all_users(principal, access.find(principal, other))
-    of_all_users(principal, namespace)
+    return of_all_users(principal, namespace)
 
 
 def started_answer(
@@ -100,10 +108,9 @@ def started_answer(
 
     def effect(_: None) -> IdempotentAnswer:
         scope = place_of(principal, namespace)
-        if kind in WITH_USERS:
-            require_places(principal, kind, scope, options)
+        who = require_places(principal, kind, scope, options) if kind in WITH_USERS else principal
         arguments: dict[str, Any] = {"kind": kind, "namespace": scope, "options": options, "dry_run": dry_run}
-        return IdempotentAnswer(202, OperationAnswer(jobs.start(principal, **arguments, now=timezone.now())).data)
+        return IdempotentAnswer(202, OperationAnswer(jobs.start(who, **arguments, now=timezone.now())).data)
 
     try:
         return answer_once(request, prepare=lambda: None, effect=effect)

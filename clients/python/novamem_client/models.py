@@ -1158,8 +1158,10 @@ class ForgetInputRequest(TypedDict):
 
 
 class ForkInputRequest(TypedDict):
-    """The branch that begins."""
+    """The branch that begins; without a user it takes along all of them."""
 
+    user: NotRequired[str]
+    all_users: NotRequired[bool]
     target: str
 
 
@@ -1476,8 +1478,10 @@ class LogInputRequest(TypedDict):
 
 
 class MergeInputRequest(TypedDict):
-    """Where the branch's writes go."""
+    """Where the branch's writes go; without a user those of all its users."""
 
+    user: NotRequired[str]
+    all_users: NotRequired[bool]
     target: str
     dry_run: NotRequired[bool]
     plan_id: NotRequired[str]
