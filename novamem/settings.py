@@ -277,7 +277,7 @@ REST_FRAMEWORK = {
     "DEFAULT_THROTTLE_CLASSES": ["memories.api.rate_limits.KeyThrottle"],
     "DEFAULT_RENDERER_CLASSES": ["memories.rest.json_renderer.FastJSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["memories.rest.parsers.StrictJSONParser", "memories.rest.parsers.UnlabelledJSONParser"],
-    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_SCHEMA_CLASS": "memories.api.openapi.Schema",
     "EXCEPTION_HANDLER": "memories.rest.problem_details.handler",
     "UNAUTHENTICATED_USER": None,
     "DATETIME_FORMAT": "iso-8601",

@@ -620,6 +620,8 @@ export interface DifferenceAnswer {
 
 /** Which memories become one. */
 export interface DigestInputRequest {
+  user?: string;
+  all_users?: boolean;
   ids: Array<string>;
   method?: MethodEnum;
 }
@@ -1432,6 +1434,8 @@ export interface PatchedFragmentChangeRequest {
 
 /** What to call a cluster; null takes the label away. */
 export interface PatchedLabelInputRequest {
+  user?: string;
+  all_users?: boolean;
   label?: string | null;
 }
 
@@ -2151,6 +2155,8 @@ export interface TermAnswer {
 
 /** Where the fragment is, and where it is to be. */
 export interface TierChangeRequest {
+  user?: string;
+  all_users?: boolean;
   from: TierEnum;
   to: TierEnum;
 }
@@ -2399,9 +2405,9 @@ export interface BackupsCalls {
    */
   make(values?: BackupInputRequest, options?: CallOptions): Promise<OperationAnswer>;
   /** What it holds, and how far it was proven. */
-  read(backupId: string, options?: CallOptions): Promise<BackupAnswer>;
+  read(backupId: string, values?: { all_users?: boolean; user?: string }, options?: CallOptions): Promise<BackupAnswer>;
   /** Deletes it with its file; not while it is protected, or another goes on from it. */
-  delete(backupId: string, options?: CallOptions): Promise<void>;
+  delete(backupId: string, values?: { all_users?: boolean; user?: string }, options?: CallOptions): Promise<void>;
   /** Streams the bundle; with `format=json` gives a small one as a V1 envelope. */
   download(backupId: string, values?: { format?: "bundle" | "json" }, options?: CallOptions): Promise<ArrayBuffer>;
   /**
@@ -2409,11 +2415,11 @@ export interface BackupsCalls {
    *
    * Nobody sees them.
    */
-  drill(backupId: string, options?: CallOptions): Promise<OperationAnswer>;
+  drill(backupId: string, values?: { all_users?: boolean; user?: string }, options?: CallOptions): Promise<OperationAnswer>;
   /** Keeps it from retention and deletion, or lets go of it. */
   protect(backupId: string, values?: ProtectInputRequest, options?: CallOptions): Promise<BackupAnswer>;
   /** Reads it to its end: checksums, signature, counts, order. */
-  verify(backupId: string, options?: CallOptions): Promise<OperationAnswer>;
+  verify(backupId: string, values?: { all_users?: boolean; user?: string }, options?: CallOptions): Promise<OperationAnswer>;
 }
 
 export interface BridgesCalls {
@@ -2464,7 +2470,7 @@ export interface CasesCalls {
   list(values?: { all_users?: boolean; cursor?: string; limit?: number; namespace?: string; owner?: string; pattern?: string; predicate?: string; sort?: "oldest" | "newest" | "most"; source?: string; status?: "pending" | "settled" | "all"; subject?: string; user?: string }, options?: CallOptions): Promise<CasePage>;
   all(values?: { all_users?: boolean; cursor?: string; limit?: number; namespace?: string; owner?: string; pattern?: string; predicate?: string; sort?: "oldest" | "newest" | "most"; source?: string; status?: "pending" | "settled" | "all"; subject?: string; user?: string }, options?: CallOptions): AsyncGenerator<CaseAnswer, void, undefined>;
   /** The case, also when it is settled. */
-  read(caseId: string, options?: CallOptions): Promise<CaseAnswer>;
+  read(caseId: string, values?: { all_users?: boolean; user?: string }, options?: CallOptions): Promise<CaseAnswer>;
   /**
    * Settles all that waits on the key at once: what is chosen holds, every other challenger is rejected.
    *
@@ -2527,7 +2533,7 @@ export interface ConflictsCalls {
    *
    * With their authorities and trusts.
    */
-  read(conflictId: string, options?: CallOptions): Promise<ConflictAnswer>;
+  read(conflictId: string, values?: { all_users?: boolean; user?: string }, options?: CallOptions): Promise<ConflictAnswer>;
   /**
    * Settles the conflict, with the others of the same newcomer. A key can't settle what its owner wrote.
    *
@@ -2550,7 +2556,7 @@ export interface ConsolidationsCalls {
    */
   start(values: ConsolidationInputRequest, options?: CallOptions): Promise<OperationAnswer>;
   /** Takes back what a run did; follow the undo under its own id. */
-  undo(operationId: string, options?: CallOptions): Promise<OperationAnswer>;
+  undo(operationId: string, values?: { all_users?: boolean; user?: string }, options?: CallOptions): Promise<OperationAnswer>;
 }
 
 export interface ContainmentsCalls {
@@ -2566,7 +2572,7 @@ export interface ContainmentsCalls {
    */
   create(values?: ContainmentInputRequest, options?: CallOptions): Promise<ContainmentAnswer>;
   /** What it set aside, and who took it back. */
-  read(containmentId: string, options?: CallOptions): Promise<ContainmentAnswer>;
+  read(containmentId: string, values?: { all_users?: boolean; user?: string }, options?: CallOptions): Promise<ContainmentAnswer>;
   /** Lets everything be as before it, wholly, or says what stands in the way; its keys work again. */
   undo(containmentId: string, values?: NothingRequest, options?: CallOptions): Promise<ContainmentAnswer>;
 }
@@ -2591,7 +2597,7 @@ export interface EpisodesCalls {
    *
    * With a summary.
    */
-  read(episodeId: string, options?: CallOptions): Promise<WholeEpisodeAnswer>;
+  read(episodeId: string, values?: { all_users?: boolean; user?: string }, options?: CallOptions): Promise<WholeEpisodeAnswer>;
 }
 
 export interface ErasuresCalls {
@@ -2690,7 +2696,7 @@ export interface FragmentsCalls {
    *
    * It has what people ruled on it, too.
    */
-  history(fragmentId: string, options?: CallOptions): Promise<HistoryAnswer>;
+  history(fragmentId: string, values?: { all_users?: boolean; user?: string }, options?: CallOptions): Promise<HistoryAnswer>;
   /**
    * Casts the caller's vote; the last one of an owner counts.
    *
@@ -2742,7 +2748,7 @@ export interface ModelsCalls {
    *
    * It says how many of the project's fragments have no vector of it yet.
    */
-  read(modelId: string, options?: CallOptions): Promise<ModelDetails>;
+  read(modelId: string, values?: { all_users?: boolean; user?: string }, options?: CallOptions): Promise<ModelDetails>;
 }
 
 export interface NamespacesCalls {
@@ -2763,7 +2769,7 @@ export interface NamespacesCalls {
    *
    * Only with `expected_count`, or its name as `confirm`. Asked again while it goes, it answers the same operation.
    */
-  delete(name: string, values?: { confirm?: string; expected_count?: number }, options?: CallOptions): Promise<OperationAnswer>;
+  delete(name: string, values?: { all_users?: boolean; confirm?: string; expected_count?: number; user?: string }, options?: CallOptions): Promise<OperationAnswer>;
   /**
    * Of which keys this namespace believes otherwise than another one, and what: a branch beside what lives.
    *
@@ -2804,22 +2810,22 @@ export interface OperationsCalls {
    */
   start(values: OperationInputRequest, options?: CallOptions): Promise<OperationAnswer>;
   /** How far the job is. */
-  read(operationId: string, options?: CallOptions): Promise<OperationAnswer>;
+  read(operationId: string, values?: { all_users?: boolean; user?: string }, options?: CallOptions): Promise<OperationAnswer>;
   /** Asks the job to end between two batches; a queued one ends at once. */
-  cancel(operationId: string, options?: CallOptions): Promise<OperationAnswer>;
+  cancel(operationId: string, values?: { all_users?: boolean; user?: string }, options?: CallOptions): Promise<OperationAnswer>;
   /**
    * Takes back what a consolidation did; follow the undo under its own id.
    *
    * Or a merge, a rollback, a restore, a compaction, an eviction or a putting away.
    */
-  undo(operationId: string, options?: CallOptions): Promise<OperationAnswer>;
+  undo(operationId: string, values?: { all_users?: boolean; user?: string }, options?: CallOptions): Promise<OperationAnswer>;
 }
 
 export interface PacksCalls {
   /** Packs a namespace; the operation's report names the pack (`pack_id`). */
   make(values: PackInputRequest, options?: CallOptions): Promise<OperationAnswer>;
   /** The SQLite file: `manage.py pack search` reads it offline, `pack import` brings it back. */
-  download(operationId: string, options?: CallOptions): Promise<ArrayBuffer>;
+  download(operationId: string, values?: { all_users?: boolean; user?: string }, options?: CallOptions): Promise<ArrayBuffer>;
 }
 
 export interface PredicatesCalls {
@@ -2831,7 +2837,7 @@ export interface PredicatesCalls {
   /** Changes the rule of that namespace and name, in any spelling of the name; standing claims follow. */
   change(values?: PatchedPredicateChangeRequest, options?: CallOptions): Promise<PredicateAnswer>;
   /** The rule. */
-  read(predicateId: string, options?: CallOptions): Promise<PredicateAnswer>;
+  read(predicateId: string, values?: { all_users?: boolean; user?: string }, options?: CallOptions): Promise<PredicateAnswer>;
   /**
    * Changes the rule; standing claims follow.
    *
@@ -2888,9 +2894,9 @@ export interface RecallChecksCalls {
   /** Keeps a check: 201, or 200 and `replaced` where it stands instead of one of its namespace and name. */
   keep(values: RecallCheckInputRequest, options?: CallOptions): Promise<KeptCheckAnswer>;
   /** The check. */
-  read(checkId: string, options?: CallOptions): Promise<RecallCheckAnswer>;
+  read(checkId: string, values?: { all_users?: boolean; user?: string }, options?: CallOptions): Promise<RecallCheckAnswer>;
   /** Deletes the check; runs keep its id. */
-  delete(checkId: string, options?: CallOptions): Promise<void>;
+  delete(checkId: string, values?: { all_users?: boolean; user?: string }, options?: CallOptions): Promise<void>;
   /** All checks, or those of a namespace, as the text of a YAML file. */
   export(values?: { all_users?: boolean; namespace?: string; user?: string }, options?: CallOptions): Promise<RecallFileAnswer>;
   /** Keeps all checks of a YAML file, or none: the first fault is told with its line. */
@@ -2964,9 +2970,9 @@ export interface TombstonesCalls {
    *
    * `restorable` says whether the archive holds it still.
    */
-  read(tombstoneId: string, options?: CallOptions): Promise<TombstoneAnswer>;
+  read(tombstoneId: string, values?: { all_users?: boolean; user?: string }, options?: CallOptions): Promise<TombstoneAnswer>;
   /** Brings the fragment back byte for byte; one that is opposed by now passes the gate at its own authority. */
-  restore(tombstoneId: string, options?: CallOptions): Promise<StoredAnswer>;
+  restore(tombstoneId: string, values?: { all_users?: boolean; user?: string }, options?: CallOptions): Promise<StoredAnswer>;
 }
 
 export interface UsersCalls {
@@ -2992,9 +2998,9 @@ export interface WebhooksCalls {
    */
   make(values: WebhookInputRequest, options?: CallOptions): Promise<NewWebhookAnswer>;
   /** The webhook, and how it goes. */
-  read(webhookId: string, options?: CallOptions): Promise<WebhookAnswer>;
+  read(webhookId: string, values?: { all_users?: boolean; user?: string }, options?: CallOptions): Promise<WebhookAnswer>;
   /** Stops it, or starts it again where it stopped. */
   change(webhookId: string, values?: PatchedWebhookChangeRequest, options?: CallOptions): Promise<WebhookAnswer>;
   /** Deletes it. */
-  delete(webhookId: string, options?: CallOptions): Promise<void>;
+  delete(webhookId: string, values?: { all_users?: boolean; user?: string }, options?: CallOptions): Promise<void>;
 }

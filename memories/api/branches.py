@@ -14,7 +14,7 @@ from memories.access import NotFound
 from memories.erasure import CountDiffers
 from memories.operations import ACCEPT
 from memories.rest.authentication import principal_of
-from memories.rest.fields import AboutUser, Flag, Id, Strict, Text, Whole, validated
+from memories.rest.fields import AboutUser, AboutUserQuery, Flag, Id, Strict, Text, Whole, validated
 from memories.rest.fragments import IDEMPOTENCY
 from memories.rest.idempotency import IdempotentAnswer, answer_once
 from memories.rest.inputs import namespace_form
@@ -54,10 +54,14 @@ class DeleteInput(Strict):
     confirm = Text(max_length=127, required=False, help_text="The name once more.")
 
 
-def confirmed(request: Request, name: str) -> dict[str, Any]:
+class NamespaceDeleteInput(DeleteInput, AboutUserQuery):
+    """The same of a namespace with all its users, or of one user's scope."""
+
+
+def confirmed(request: Request, name: str, kind: type[DeleteInput] = DeleteInput) -> dict[str, Any]:
     """Return the validated request to delete something of that name; in the body or in the query."""
     data = {**_asked(request), **request.data} if isinstance(request.data, dict) else request.data
-    values = validated(DeleteInput, data)
+    values = validated(kind, data)
     if COUNT not in values and "confirm" not in values:
         raise serializers.ValidationError({COUNT: ["Say how many memories go, or confirm with the name."]})
     if values.get("confirm", name) != name:
@@ -132,13 +136,15 @@ class NamespaceView(APIView):
 
     verbs = {"DELETE": "admin"}
 
-    @extend_schema(operation_id="namespaces_delete", parameters=[DeleteInput], responses={202: OperationAnswer})
+    @extend_schema(
+        operation_id="namespaces_delete", parameters=[NamespaceDeleteInput], responses={202: OperationAnswer}
+    )
     def delete(self, request: Request, name: str) -> Response:
         """Deletes the namespace with all that it holds; answers 202 with the operation that does.
 
         Only with `expected_count`, or its name as `confirm`. Asked again while it goes, it answers the same operation.
         """
-        principal, values = principal_of(request), confirmed(request, name)
+        principal, values = principal_of(request), confirmed(request, name, NamespaceDeleteInput)
 
         def effect(_: None) -> IdempotentAnswer:
             namespace = place_of(principal, name)

@@ -13,14 +13,14 @@ from memories import upkeep
 from memories.operations import BadOptions
 from memories.rest.answers import StoredAnswer
 from memories.rest.authentication import principal_of
-from memories.rest.fields import Id, Strict, validated
+from memories.rest.fields import AboutUser, Id, validated
 from memories.rest.fragments import IDEMPOTENCY, stored_answers, with_capacity
 from memories.rest.idempotency import IdempotentAnswer, answer_once
 
 FEWEST, MOST = upkeep.consolidation.DIGEST_SIZES
 
 
-class DigestInput(Strict):
+class DigestInput(AboutUser):
     """Which memories become one."""
 
     ids = serializers.ListField(

@@ -16,7 +16,7 @@ from memories.api.pagination import page_of, paged
 from memories.models import NAME_LIMIT, Namespace
 from memories.rest.answers import FragmentAnswer, OrNull, answers
 from memories.rest.authentication import principal_of
-from memories.rest.fields import AboutUser, AboutUserQuery, Id, Moment, Strict, Text, validated
+from memories.rest.fields import AboutUser, AboutUserQuery, Id, Moment, Text, validated
 from memories.rest.fragments import IDEMPOTENCY
 from memories.rest.idempotency import IdempotentAnswer, answer_once
 from memories.rest.inputs import namespace_form
@@ -156,7 +156,7 @@ class ClustersQuery(GroupPage):
     min_size = serializers.IntegerField(min_value=SMALLEST, default=3)
 
 
-class LabelInput(Strict):
+class LabelInput(AboutUser):
     """What to call a cluster; null takes the label away."""
 
     label = Text(max_length=NAME_LIMIT, allow_null=True)

@@ -17,7 +17,7 @@ from memories.models.enums import Compression, Tier
 from memories.rest.answers import FragmentAnswer, StoredAnswer
 from memories.rest.authentication import principal_of
 from memories.rest.entity_tags import IF_MATCH
-from memories.rest.fields import AboutUser, AboutUserQuery, Moment, Strict, Text, validated
+from memories.rest.fields import AboutUser, AboutUserQuery, Moment, Text, validated
 from memories.rest.fragments import IDEMPOTENCY, answer_of, stored_answers
 from memories.rest.idempotency import IdempotentAnswer, answer_once
 from memories.rest.inputs import namespace_form
@@ -26,7 +26,7 @@ from memories.rest.tombstones import TombstoneAnswer, tombstones_of
 # `from` is the contract's word and Python's.
 TierChange = type(
     "TierChange",
-    (Strict,),
+    (AboutUser,),
     {
         "__doc__": "Where the fragment is, and where it is to be.",
         "from": serializers.ChoiceField(Tier.choices),

@@ -1,12 +1,16 @@
 """What the OpenAPI document says beyond the views: the problems that every endpoint may answer, and closed inputs."""
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
 from drf_spectacular.extensions import OpenApiSerializerExtension
 from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.plumbing import build_parameter_type
+from drf_spectacular.utils import OpenApiParameter
 
 from memories.api.vocabulary import BY_FORMAT, EXAMPLES, WORDS
+from memories.rest.fields import AboutUserQuery
 from memories.rest.problem_details import MEDIA_TYPE
 
 PROBLEM = {
@@ -149,7 +153,7 @@ def _shown(shape: dict[str, Any], field: str) -> Any:
 
 
 def add_headers(result: dict[str, Any], **_: Any) -> dict[str, Any]:
-    """Add the headers that every answer has (a drf-spectacular postprocessing hook, after the problems)."""
+    """Add what every answer is, and its headers (a drf-spectacular postprocessing hook, after the problems)."""
     result["components"]["headers"] = {
         name: {"description": text, "schema": {"type": "integer" if name in NUMBERS else "string"}}
         for name, text in (ANSWERED | AGAIN).items()
@@ -160,12 +164,36 @@ def add_headers(result: dict[str, Any], **_: Any) -> dict[str, Any]:
         for operation in methods.values():
             for status, response in operation["responses"].items():
                 if status.startswith("2"):
+                    response["description"] = response["description"] or _first_sentence(operation["description"])
                     response["headers"] = {**response.get("headers", {}), **_referred(ANSWERED)}
     return result
 
 
+def _first_sentence(text: str) -> str:
+    return re.split(r"(?<=\.)\s", " ".join(text.split()), maxsplit=1)[0]
+
+
 def _referred(names: Iterable[str]) -> dict[str, Any]:
     return {name: {"$ref": f"#/components/headers/{name}"} for name in names}
+
+
+class Schema(AutoSchema):
+    """How an operation is described: with what every view reads beside what is written at it."""
+
+    def _process_override_parameters(self, direction: Any = "request") -> dict[Any, Any]:
+        """The parameters written at the view; and whose memories it is about, which `principal_of` reads.
+
+        A body or a query says so itself, as both are closed.
+        """
+        found: dict[Any, Any] = super()._process_override_parameters(direction)  # type: ignore[no-untyped-call]
+        takes_body = self._get_request_body()  # type: ignore[no-untyped-call]
+        if takes_body or any(place == OpenApiParameter.QUERY for _, place in found):
+            return found
+        shapes = self._map_serializer(AboutUserQuery(), "request")["properties"]  # type: ignore[no-untyped-call]
+        for name, shape in shapes.items():
+            parts = {"description": shape.pop("description"), "location": OpenApiParameter.QUERY}
+            found[name, OpenApiParameter.QUERY] = build_parameter_type(name=name, schema=shape, **parts)
+        return found
 
 
 class Closed(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]

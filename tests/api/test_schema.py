@@ -2,6 +2,7 @@
 
 from copy import deepcopy
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 import schemathesis
@@ -17,6 +18,7 @@ from jsonschema import Draft202012Validator
 from schemathesis import GenerationMode
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
+from memories.access import ONE_OR_ALL
 from memories.api import vocabulary
 from tests.openapi_document import DOCUMENT
 
@@ -88,6 +90,60 @@ def test_every_property_and_parameter_says_what_it_is(document):
     assert [name for name, shape in named if not shape.get("description")] == []
     known = {name for name, _ in named} | {name.partition(".")[2] for name, _ in named}
     assert {*vocabulary.WORDS, *vocabulary.EXAMPLES} - known == set(), "nothing is called so"
+
+
+OF_PROJECTS = {"backups", "bridges", "containments", "namespaces", "predicates", "restores", "webhooks"}
+BOTH = {"user", "all_users"}
+
+
+def _asked_of(operation, place="query"):
+    return {one["name"] for one in operation.get("parameters", ()) if one["in"] == place}
+
+
+def test_whose_memories_it_is_about_is_told_wherever_the_address_is_read(agent_of, project, document):
+    """Who names a user and all of them at once is told so: that is how an operation shows that it reads them."""
+    verbs = ["read", "write", "review", "admin"]
+    agent = agent_of(project, verbs=verbs, ceiling="user_explicit", requests_per_minute=0)
+    told, read = set(), set()
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            if "requestBody" in operation:
+                continue
+            if _asked_of(operation) >= BOTH:
+                told.add(operation["operationId"])
+            values = dict.fromkeys(_asked_of(operation, "path"), "00000000-0000-4000-8000-000000000000")
+            required = {one["name"]: "x" for one in operation.get("parameters", ()) if one.get("required")}
+            query = {name: value for name, value in required.items() if name in _asked_of(operation)}
+            query |= {"user": "ann", "all_users": "true"}
+            answer = agent.client.generic(method.upper(), f"{path.format(**values)}?{urlencode(query)}")
+            if answer.status_code == 400 and answer.json()["errors"][0]["message"] == ONE_OR_ALL:
+                read.add(operation["operationId"])
+    assert "fragments_history" in read & told
+    assert read - told == {"projects_delete"}  # where one user is refused
+    # What is refused before: a filter, or a name, that the test made up.
+    assert told - read <= {"cases_groups", "claims_timeline", "timeline_difference", "namespaces_compare"}
+
+
+def test_a_body_about_memories_tells_whose_they_are(document):
+    bare = []
+    for methods in document["paths"].values():
+        for operation in methods.values():
+            for content in list(operation.get("requestBody", {}).get("content", {}).values())[:1]:
+                schema = document["components"]["schemas"][content["schema"]["$ref"].rpartition("/")[2]]
+                if "user" not in schema["properties"] and operation["tags"][0] not in OF_PROJECTS:
+                    bare.append(operation["operationId"])
+    assert bare == []
+
+
+def test_every_answer_says_what_it_is(document):
+    answers = [
+        (operation["operationId"], status, answer)
+        for methods in document["paths"].values()
+        for operation in methods.values()
+        for status, answer in operation["responses"].items()
+        if "$ref" not in answer
+    ]
+    assert [(name, status) for name, status, answer in answers if not answer["description"]] == []
 
 
 def test_every_problem_has_an_example_of_a_code_that_is_told_of(document):

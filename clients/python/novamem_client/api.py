@@ -178,16 +178,18 @@ class BackupsCalls:
         )
         return answer
 
-    def read(self, backup_id: str, /) -> m.BackupAnswer:
+    def read(self, backup_id: str, /, **query: Unpack[m.BackupsReadQuery]) -> m.BackupAnswer:
         """What it holds, and how far it was proven."""
         answer: m.BackupAnswer = self._transport.request(
-            "GET", "/api/v1/backups/{backup_id}", places={"backup_id": backup_id}, repeatable=True
+            "GET", "/api/v1/backups/{backup_id}", places={"backup_id": backup_id}, query=dict(query), repeatable=True
         )
         return answer
 
-    def delete(self, backup_id: str, /) -> None:
+    def delete(self, backup_id: str, /, **query: Unpack[m.BackupsDeleteQuery]) -> None:
         """Deletes it with its file; not while it is protected, or another goes on from it."""
-        self._transport.request("DELETE", "/api/v1/backups/{backup_id}", places={"backup_id": backup_id})
+        self._transport.request(
+            "DELETE", "/api/v1/backups/{backup_id}", places={"backup_id": backup_id}, query=dict(query)
+        )
 
     def download(self, backup_id: str, /, **query: Unpack[m.BackupsDownloadQuery]) -> bytes:
         """Streams the bundle; with `format=json` gives a small one as a V1 envelope."""
@@ -201,7 +203,9 @@ class BackupsCalls:
         )
         return answer
 
-    def drill(self, backup_id: str, /, *, idempotency_key: str | None = None) -> m.OperationAnswer:
+    def drill(
+        self, backup_id: str, /, *, idempotency_key: str | None = None, **query: Unpack[m.BackupsDrillQuery]
+    ) -> m.OperationAnswer:
         """Restores it into temporary tables and compares what comes out.
 
         Nobody sees them.
@@ -210,6 +214,7 @@ class BackupsCalls:
             "POST",
             "/api/v1/backups/{backup_id}/drill",
             places={"backup_id": backup_id},
+            query=dict(query),
             idempotency_key=idempotency_key,
             once=True,
         )
@@ -229,12 +234,15 @@ class BackupsCalls:
         )
         return answer
 
-    def verify(self, backup_id: str, /, *, idempotency_key: str | None = None) -> m.OperationAnswer:
+    def verify(
+        self, backup_id: str, /, *, idempotency_key: str | None = None, **query: Unpack[m.BackupsVerifyQuery]
+    ) -> m.OperationAnswer:
         """Reads it to its end: checksums, signature, counts, order."""
         answer: m.OperationAnswer = self._transport.request(
             "POST",
             "/api/v1/backups/{backup_id}/verify",
             places={"backup_id": backup_id},
+            query=dict(query),
             idempotency_key=idempotency_key,
             once=True,
         )
@@ -367,10 +375,10 @@ class CasesCalls:
         for row in self._transport.rows("/api/v1/cases", dict(query)):
             yield row
 
-    def read(self, case_id: str, /) -> m.CaseAnswer:
+    def read(self, case_id: str, /, **query: Unpack[m.CasesReadQuery]) -> m.CaseAnswer:
         """The case, also when it is settled."""
         answer: m.CaseAnswer = self._transport.request(
-            "GET", "/api/v1/cases/{case_id}", places={"case_id": case_id}, repeatable=True
+            "GET", "/api/v1/cases/{case_id}", places={"case_id": case_id}, query=dict(query), repeatable=True
         )
         return answer
 
@@ -506,13 +514,17 @@ class ConflictsCalls:
         for row in self._transport.rows("/api/v1/conflicts", dict(query)):
             yield row
 
-    def read(self, conflict_id: str, /) -> m.ConflictAnswer:
+    def read(self, conflict_id: str, /, **query: Unpack[m.ConflictsReadQuery]) -> m.ConflictAnswer:
         """The conflict with both sides.
 
         With their authorities and trusts.
         """
         answer: m.ConflictAnswer = self._transport.request(
-            "GET", "/api/v1/conflicts/{conflict_id}", places={"conflict_id": conflict_id}, repeatable=True
+            "GET",
+            "/api/v1/conflicts/{conflict_id}",
+            places={"conflict_id": conflict_id},
+            query=dict(query),
+            repeatable=True,
         )
         return answer
 
@@ -579,12 +591,15 @@ class ConsolidationsCalls:
         )
         return answer
 
-    def undo(self, operation_id: str, /, *, idempotency_key: str | None = None) -> m.OperationAnswer:
+    def undo(
+        self, operation_id: str, /, *, idempotency_key: str | None = None, **query: Unpack[m.ConsolidationsUndoQuery]
+    ) -> m.OperationAnswer:
         """Takes back what a run did; follow the undo under its own id."""
         answer: m.OperationAnswer = self._transport.request(
             "POST",
             "/api/v1/consolidations/{operation_id}/undo",
             places={"operation_id": operation_id},
+            query=dict(query),
             idempotency_key=idempotency_key,
             once=True,
         )
@@ -623,10 +638,14 @@ class ContainmentsCalls:
         )
         return answer
 
-    def read(self, containment_id: str, /) -> m.ContainmentAnswer:
+    def read(self, containment_id: str, /, **query: Unpack[m.ContainmentsReadQuery]) -> m.ContainmentAnswer:
         """What it set aside, and who took it back."""
         answer: m.ContainmentAnswer = self._transport.request(
-            "GET", "/api/v1/containments/{containment_id}", places={"containment_id": containment_id}, repeatable=True
+            "GET",
+            "/api/v1/containments/{containment_id}",
+            places={"containment_id": containment_id},
+            query=dict(query),
+            repeatable=True,
         )
         return answer
 
@@ -687,13 +706,17 @@ class EpisodesCalls:
         )
         return answer
 
-    def read(self, episode_id: str, /) -> m.WholeEpisodeAnswer:
+    def read(self, episode_id: str, /, **query: Unpack[m.EpisodesReadQuery]) -> m.WholeEpisodeAnswer:
         """The episode with up to 200 of its memories, in the order in which they were said or put.
 
         With a summary.
         """
         answer: m.WholeEpisodeAnswer = self._transport.request(
-            "GET", "/api/v1/episodes/{episode_id}", places={"episode_id": episode_id}, repeatable=True
+            "GET",
+            "/api/v1/episodes/{episode_id}",
+            places={"episode_id": episode_id},
+            query=dict(query),
+            repeatable=True,
         )
         return answer
 
@@ -926,13 +949,17 @@ class FragmentsCalls:
         )
         return answer
 
-    def history(self, fragment_id: str, /) -> m.HistoryAnswer:
+    def history(self, fragment_id: str, /, **query: Unpack[m.FragmentsHistoryQuery]) -> m.HistoryAnswer:
         """Former texts, and every change with who made it and why.
 
         It has what people ruled on it, too.
         """
         answer: m.HistoryAnswer = self._transport.request(
-            "GET", "/api/v1/fragments/{fragment_id}/history", places={"fragment_id": fragment_id}, repeatable=True
+            "GET",
+            "/api/v1/fragments/{fragment_id}/history",
+            places={"fragment_id": fragment_id},
+            query=dict(query),
+            repeatable=True,
         )
         return answer
 
@@ -1077,13 +1104,13 @@ class ModelsCalls:
         for row in self._transport.rows("/api/v1/models", dict(query)):
             yield row
 
-    def read(self, model_id: str, /) -> m.ModelDetails:
+    def read(self, model_id: str, /, **query: Unpack[m.ModelsReadQuery]) -> m.ModelDetails:
         """The model, with how far it is in this project.
 
         It says how many of the project's fragments have no vector of it yet.
         """
         answer: m.ModelDetails = self._transport.request(
-            "GET", "/api/v1/models/{model_id}", places={"model_id": model_id}, repeatable=True
+            "GET", "/api/v1/models/{model_id}", places={"model_id": model_id}, query=dict(query), repeatable=True
         )
         return answer
 
@@ -1227,25 +1254,34 @@ class OperationsCalls:
         )
         return answer
 
-    def read(self, operation_id: str, /) -> m.OperationAnswer:
+    def read(self, operation_id: str, /, **query: Unpack[m.OperationsReadQuery]) -> m.OperationAnswer:
         """How far the job is."""
         answer: m.OperationAnswer = self._transport.request(
-            "GET", "/api/v1/operations/{operation_id}", places={"operation_id": operation_id}, repeatable=True
+            "GET",
+            "/api/v1/operations/{operation_id}",
+            places={"operation_id": operation_id},
+            query=dict(query),
+            repeatable=True,
         )
         return answer
 
-    def cancel(self, operation_id: str, /, *, idempotency_key: str | None = None) -> m.OperationAnswer:
+    def cancel(
+        self, operation_id: str, /, *, idempotency_key: str | None = None, **query: Unpack[m.OperationsCancelQuery]
+    ) -> m.OperationAnswer:
         """Asks the job to end between two batches; a queued one ends at once."""
         answer: m.OperationAnswer = self._transport.request(
             "POST",
             "/api/v1/operations/{operation_id}/cancel",
             places={"operation_id": operation_id},
+            query=dict(query),
             idempotency_key=idempotency_key,
             once=True,
         )
         return answer
 
-    def undo(self, operation_id: str, /, *, idempotency_key: str | None = None) -> m.OperationAnswer:
+    def undo(
+        self, operation_id: str, /, *, idempotency_key: str | None = None, **query: Unpack[m.OperationsUndoQuery]
+    ) -> m.OperationAnswer:
         """Takes back what a consolidation did; follow the undo under its own id.
 
         Or a merge, a rollback, a restore, a compaction, an eviction or a putting away.
@@ -1254,6 +1290,7 @@ class OperationsCalls:
             "POST",
             "/api/v1/operations/{operation_id}/undo",
             places={"operation_id": operation_id},
+            query=dict(query),
             idempotency_key=idempotency_key,
             once=True,
         )
@@ -1273,12 +1310,13 @@ class PacksCalls:
         )
         return answer
 
-    def download(self, operation_id: str, /) -> bytes:
+    def download(self, operation_id: str, /, **query: Unpack[m.PacksDownloadQuery]) -> bytes:
         """The SQLite file: `manage.py pack search` reads it offline, `pack import` brings it back."""
         answer: bytes = self._transport.request(
             "GET",
             "/api/v1/packs/{operation_id}/download",
             places={"operation_id": operation_id},
+            query=dict(query),
             repeatable=True,
             raw=True,
         )
@@ -1321,10 +1359,14 @@ class PredicatesCalls:
         )
         return answer
 
-    def read(self, predicate_id: str, /) -> m.PredicateAnswer:
+    def read(self, predicate_id: str, /, **query: Unpack[m.PredicatesReadQuery]) -> m.PredicateAnswer:
         """The rule."""
         answer: m.PredicateAnswer = self._transport.request(
-            "GET", "/api/v1/predicates/{predicate_id}", places={"predicate_id": predicate_id}, repeatable=True
+            "GET",
+            "/api/v1/predicates/{predicate_id}",
+            places={"predicate_id": predicate_id},
+            query=dict(query),
+            repeatable=True,
         )
         return answer
 
@@ -1476,16 +1518,18 @@ class RecallChecksCalls:
         )
         return answer
 
-    def read(self, check_id: str, /) -> m.RecallCheckAnswer:
+    def read(self, check_id: str, /, **query: Unpack[m.RecallChecksReadQuery]) -> m.RecallCheckAnswer:
         """The check."""
         answer: m.RecallCheckAnswer = self._transport.request(
-            "GET", "/api/v1/recall-checks/{check_id}", places={"check_id": check_id}, repeatable=True
+            "GET", "/api/v1/recall-checks/{check_id}", places={"check_id": check_id}, query=dict(query), repeatable=True
         )
         return answer
 
-    def delete(self, check_id: str, /) -> None:
+    def delete(self, check_id: str, /, **query: Unpack[m.RecallChecksDeleteQuery]) -> None:
         """Deletes the check; runs keep its id."""
-        self._transport.request("DELETE", "/api/v1/recall-checks/{check_id}", places={"check_id": check_id})
+        self._transport.request(
+            "DELETE", "/api/v1/recall-checks/{check_id}", places={"check_id": check_id}, query=dict(query)
+        )
 
     def export(self, **query: Unpack[m.RecallChecksExportQuery]) -> m.RecallFileAnswer:
         """All checks, or those of a namespace, as the text of a YAML file."""
@@ -1645,22 +1689,29 @@ class TombstonesCalls:
         for row in self._transport.rows("/api/v1/tombstones", dict(query)):
             yield row
 
-    def read(self, tombstone_id: str, /) -> m.TombstoneAnswer:
+    def read(self, tombstone_id: str, /, **query: Unpack[m.TombstonesReadQuery]) -> m.TombstoneAnswer:
         """The tombstone, by its own id or by the id of the fragment that was.
 
         `restorable` says whether the archive holds it still.
         """
         answer: m.TombstoneAnswer = self._transport.request(
-            "GET", "/api/v1/tombstones/{tombstone_id}", places={"tombstone_id": tombstone_id}, repeatable=True
+            "GET",
+            "/api/v1/tombstones/{tombstone_id}",
+            places={"tombstone_id": tombstone_id},
+            query=dict(query),
+            repeatable=True,
         )
         return answer
 
-    def restore(self, tombstone_id: str, /, *, idempotency_key: str | None = None) -> m.StoredAnswer:
+    def restore(
+        self, tombstone_id: str, /, *, idempotency_key: str | None = None, **query: Unpack[m.TombstonesRestoreQuery]
+    ) -> m.StoredAnswer:
         """Brings the fragment back byte for byte; one that is opposed by now passes the gate at its own authority."""
         answer: m.StoredAnswer = self._transport.request(
             "POST",
             "/api/v1/tombstones/{tombstone_id}/restore",
             places={"tombstone_id": tombstone_id},
+            query=dict(query),
             idempotency_key=idempotency_key,
             once=True,
         )
@@ -1724,10 +1775,14 @@ class WebhooksCalls:
         answer: m.NewWebhookAnswer = self._transport.request("POST", "/api/v1/webhooks", body=dict(body))
         return answer
 
-    def read(self, webhook_id: str, /) -> m.WebhookAnswer:
+    def read(self, webhook_id: str, /, **query: Unpack[m.WebhooksReadQuery]) -> m.WebhookAnswer:
         """The webhook, and how it goes."""
         answer: m.WebhookAnswer = self._transport.request(
-            "GET", "/api/v1/webhooks/{webhook_id}", places={"webhook_id": webhook_id}, repeatable=True
+            "GET",
+            "/api/v1/webhooks/{webhook_id}",
+            places={"webhook_id": webhook_id},
+            query=dict(query),
+            repeatable=True,
         )
         return answer
 
@@ -1738,6 +1793,8 @@ class WebhooksCalls:
         )
         return answer
 
-    def delete(self, webhook_id: str, /) -> None:
+    def delete(self, webhook_id: str, /, **query: Unpack[m.WebhooksDeleteQuery]) -> None:
         """Deletes it."""
-        self._transport.request("DELETE", "/api/v1/webhooks/{webhook_id}", places={"webhook_id": webhook_id})
+        self._transport.request(
+            "DELETE", "/api/v1/webhooks/{webhook_id}", places={"webhook_id": webhook_id}, query=dict(query)
+        )

@@ -196,16 +196,18 @@ class AsyncBackupsCalls:
         )
         return answer
 
-    async def read(self, backup_id: str, /) -> m.BackupAnswer:
+    async def read(self, backup_id: str, /, **query: Unpack[m.BackupsReadQuery]) -> m.BackupAnswer:
         """What it holds, and how far it was proven."""
         answer: m.BackupAnswer = await self._transport.request(
-            "GET", "/api/v1/backups/{backup_id}", places={"backup_id": backup_id}, repeatable=True
+            "GET", "/api/v1/backups/{backup_id}", places={"backup_id": backup_id}, query=dict(query), repeatable=True
         )
         return answer
 
-    async def delete(self, backup_id: str, /) -> None:
+    async def delete(self, backup_id: str, /, **query: Unpack[m.BackupsDeleteQuery]) -> None:
         """Deletes it with its file; not while it is protected, or another goes on from it."""
-        await self._transport.request("DELETE", "/api/v1/backups/{backup_id}", places={"backup_id": backup_id})
+        await self._transport.request(
+            "DELETE", "/api/v1/backups/{backup_id}", places={"backup_id": backup_id}, query=dict(query)
+        )
 
     async def download(self, backup_id: str, /, **query: Unpack[m.BackupsDownloadQuery]) -> bytes:
         """Streams the bundle; with `format=json` gives a small one as a V1 envelope."""
@@ -219,7 +221,9 @@ class AsyncBackupsCalls:
         )
         return answer
 
-    async def drill(self, backup_id: str, /, *, idempotency_key: str | None = None) -> m.OperationAnswer:
+    async def drill(
+        self, backup_id: str, /, *, idempotency_key: str | None = None, **query: Unpack[m.BackupsDrillQuery]
+    ) -> m.OperationAnswer:
         """Restores it into temporary tables and compares what comes out.
 
         Nobody sees them.
@@ -228,6 +232,7 @@ class AsyncBackupsCalls:
             "POST",
             "/api/v1/backups/{backup_id}/drill",
             places={"backup_id": backup_id},
+            query=dict(query),
             idempotency_key=idempotency_key,
             once=True,
         )
@@ -247,12 +252,15 @@ class AsyncBackupsCalls:
         )
         return answer
 
-    async def verify(self, backup_id: str, /, *, idempotency_key: str | None = None) -> m.OperationAnswer:
+    async def verify(
+        self, backup_id: str, /, *, idempotency_key: str | None = None, **query: Unpack[m.BackupsVerifyQuery]
+    ) -> m.OperationAnswer:
         """Reads it to its end: checksums, signature, counts, order."""
         answer: m.OperationAnswer = await self._transport.request(
             "POST",
             "/api/v1/backups/{backup_id}/verify",
             places={"backup_id": backup_id},
+            query=dict(query),
             idempotency_key=idempotency_key,
             once=True,
         )
@@ -385,10 +393,10 @@ class AsyncCasesCalls:
         async for row in self._transport.rows("/api/v1/cases", dict(query)):
             yield row
 
-    async def read(self, case_id: str, /) -> m.CaseAnswer:
+    async def read(self, case_id: str, /, **query: Unpack[m.CasesReadQuery]) -> m.CaseAnswer:
         """The case, also when it is settled."""
         answer: m.CaseAnswer = await self._transport.request(
-            "GET", "/api/v1/cases/{case_id}", places={"case_id": case_id}, repeatable=True
+            "GET", "/api/v1/cases/{case_id}", places={"case_id": case_id}, query=dict(query), repeatable=True
         )
         return answer
 
@@ -532,13 +540,17 @@ class AsyncConflictsCalls:
         async for row in self._transport.rows("/api/v1/conflicts", dict(query)):
             yield row
 
-    async def read(self, conflict_id: str, /) -> m.ConflictAnswer:
+    async def read(self, conflict_id: str, /, **query: Unpack[m.ConflictsReadQuery]) -> m.ConflictAnswer:
         """The conflict with both sides.
 
         With their authorities and trusts.
         """
         answer: m.ConflictAnswer = await self._transport.request(
-            "GET", "/api/v1/conflicts/{conflict_id}", places={"conflict_id": conflict_id}, repeatable=True
+            "GET",
+            "/api/v1/conflicts/{conflict_id}",
+            places={"conflict_id": conflict_id},
+            query=dict(query),
+            repeatable=True,
         )
         return answer
 
@@ -605,12 +617,15 @@ class AsyncConsolidationsCalls:
         )
         return answer
 
-    async def undo(self, operation_id: str, /, *, idempotency_key: str | None = None) -> m.OperationAnswer:
+    async def undo(
+        self, operation_id: str, /, *, idempotency_key: str | None = None, **query: Unpack[m.ConsolidationsUndoQuery]
+    ) -> m.OperationAnswer:
         """Takes back what a run did; follow the undo under its own id."""
         answer: m.OperationAnswer = await self._transport.request(
             "POST",
             "/api/v1/consolidations/{operation_id}/undo",
             places={"operation_id": operation_id},
+            query=dict(query),
             idempotency_key=idempotency_key,
             once=True,
         )
@@ -649,10 +664,14 @@ class AsyncContainmentsCalls:
         )
         return answer
 
-    async def read(self, containment_id: str, /) -> m.ContainmentAnswer:
+    async def read(self, containment_id: str, /, **query: Unpack[m.ContainmentsReadQuery]) -> m.ContainmentAnswer:
         """What it set aside, and who took it back."""
         answer: m.ContainmentAnswer = await self._transport.request(
-            "GET", "/api/v1/containments/{containment_id}", places={"containment_id": containment_id}, repeatable=True
+            "GET",
+            "/api/v1/containments/{containment_id}",
+            places={"containment_id": containment_id},
+            query=dict(query),
+            repeatable=True,
         )
         return answer
 
@@ -715,13 +734,17 @@ class AsyncEpisodesCalls:
         )
         return answer
 
-    async def read(self, episode_id: str, /) -> m.WholeEpisodeAnswer:
+    async def read(self, episode_id: str, /, **query: Unpack[m.EpisodesReadQuery]) -> m.WholeEpisodeAnswer:
         """The episode with up to 200 of its memories, in the order in which they were said or put.
 
         With a summary.
         """
         answer: m.WholeEpisodeAnswer = await self._transport.request(
-            "GET", "/api/v1/episodes/{episode_id}", places={"episode_id": episode_id}, repeatable=True
+            "GET",
+            "/api/v1/episodes/{episode_id}",
+            places={"episode_id": episode_id},
+            query=dict(query),
+            repeatable=True,
         )
         return answer
 
@@ -958,13 +981,17 @@ class AsyncFragmentsCalls:
         )
         return answer
 
-    async def history(self, fragment_id: str, /) -> m.HistoryAnswer:
+    async def history(self, fragment_id: str, /, **query: Unpack[m.FragmentsHistoryQuery]) -> m.HistoryAnswer:
         """Former texts, and every change with who made it and why.
 
         It has what people ruled on it, too.
         """
         answer: m.HistoryAnswer = await self._transport.request(
-            "GET", "/api/v1/fragments/{fragment_id}/history", places={"fragment_id": fragment_id}, repeatable=True
+            "GET",
+            "/api/v1/fragments/{fragment_id}/history",
+            places={"fragment_id": fragment_id},
+            query=dict(query),
+            repeatable=True,
         )
         return answer
 
@@ -1109,13 +1136,13 @@ class AsyncModelsCalls:
         async for row in self._transport.rows("/api/v1/models", dict(query)):
             yield row
 
-    async def read(self, model_id: str, /) -> m.ModelDetails:
+    async def read(self, model_id: str, /, **query: Unpack[m.ModelsReadQuery]) -> m.ModelDetails:
         """The model, with how far it is in this project.
 
         It says how many of the project's fragments have no vector of it yet.
         """
         answer: m.ModelDetails = await self._transport.request(
-            "GET", "/api/v1/models/{model_id}", places={"model_id": model_id}, repeatable=True
+            "GET", "/api/v1/models/{model_id}", places={"model_id": model_id}, query=dict(query), repeatable=True
         )
         return answer
 
@@ -1263,25 +1290,34 @@ class AsyncOperationsCalls:
         )
         return answer
 
-    async def read(self, operation_id: str, /) -> m.OperationAnswer:
+    async def read(self, operation_id: str, /, **query: Unpack[m.OperationsReadQuery]) -> m.OperationAnswer:
         """How far the job is."""
         answer: m.OperationAnswer = await self._transport.request(
-            "GET", "/api/v1/operations/{operation_id}", places={"operation_id": operation_id}, repeatable=True
+            "GET",
+            "/api/v1/operations/{operation_id}",
+            places={"operation_id": operation_id},
+            query=dict(query),
+            repeatable=True,
         )
         return answer
 
-    async def cancel(self, operation_id: str, /, *, idempotency_key: str | None = None) -> m.OperationAnswer:
+    async def cancel(
+        self, operation_id: str, /, *, idempotency_key: str | None = None, **query: Unpack[m.OperationsCancelQuery]
+    ) -> m.OperationAnswer:
         """Asks the job to end between two batches; a queued one ends at once."""
         answer: m.OperationAnswer = await self._transport.request(
             "POST",
             "/api/v1/operations/{operation_id}/cancel",
             places={"operation_id": operation_id},
+            query=dict(query),
             idempotency_key=idempotency_key,
             once=True,
         )
         return answer
 
-    async def undo(self, operation_id: str, /, *, idempotency_key: str | None = None) -> m.OperationAnswer:
+    async def undo(
+        self, operation_id: str, /, *, idempotency_key: str | None = None, **query: Unpack[m.OperationsUndoQuery]
+    ) -> m.OperationAnswer:
         """Takes back what a consolidation did; follow the undo under its own id.
 
         Or a merge, a rollback, a restore, a compaction, an eviction or a putting away.
@@ -1290,6 +1326,7 @@ class AsyncOperationsCalls:
             "POST",
             "/api/v1/operations/{operation_id}/undo",
             places={"operation_id": operation_id},
+            query=dict(query),
             idempotency_key=idempotency_key,
             once=True,
         )
@@ -1311,12 +1348,13 @@ class AsyncPacksCalls:
         )
         return answer
 
-    async def download(self, operation_id: str, /) -> bytes:
+    async def download(self, operation_id: str, /, **query: Unpack[m.PacksDownloadQuery]) -> bytes:
         """The SQLite file: `manage.py pack search` reads it offline, `pack import` brings it back."""
         answer: bytes = await self._transport.request(
             "GET",
             "/api/v1/packs/{operation_id}/download",
             places={"operation_id": operation_id},
+            query=dict(query),
             repeatable=True,
             raw=True,
         )
@@ -1359,10 +1397,14 @@ class AsyncPredicatesCalls:
         )
         return answer
 
-    async def read(self, predicate_id: str, /) -> m.PredicateAnswer:
+    async def read(self, predicate_id: str, /, **query: Unpack[m.PredicatesReadQuery]) -> m.PredicateAnswer:
         """The rule."""
         answer: m.PredicateAnswer = await self._transport.request(
-            "GET", "/api/v1/predicates/{predicate_id}", places={"predicate_id": predicate_id}, repeatable=True
+            "GET",
+            "/api/v1/predicates/{predicate_id}",
+            places={"predicate_id": predicate_id},
+            query=dict(query),
+            repeatable=True,
         )
         return answer
 
@@ -1516,16 +1558,18 @@ class AsyncRecallChecksCalls:
         )
         return answer
 
-    async def read(self, check_id: str, /) -> m.RecallCheckAnswer:
+    async def read(self, check_id: str, /, **query: Unpack[m.RecallChecksReadQuery]) -> m.RecallCheckAnswer:
         """The check."""
         answer: m.RecallCheckAnswer = await self._transport.request(
-            "GET", "/api/v1/recall-checks/{check_id}", places={"check_id": check_id}, repeatable=True
+            "GET", "/api/v1/recall-checks/{check_id}", places={"check_id": check_id}, query=dict(query), repeatable=True
         )
         return answer
 
-    async def delete(self, check_id: str, /) -> None:
+    async def delete(self, check_id: str, /, **query: Unpack[m.RecallChecksDeleteQuery]) -> None:
         """Deletes the check; runs keep its id."""
-        await self._transport.request("DELETE", "/api/v1/recall-checks/{check_id}", places={"check_id": check_id})
+        await self._transport.request(
+            "DELETE", "/api/v1/recall-checks/{check_id}", places={"check_id": check_id}, query=dict(query)
+        )
 
     async def export(self, **query: Unpack[m.RecallChecksExportQuery]) -> m.RecallFileAnswer:
         """All checks, or those of a namespace, as the text of a YAML file."""
@@ -1693,22 +1737,29 @@ class AsyncTombstonesCalls:
         async for row in self._transport.rows("/api/v1/tombstones", dict(query)):
             yield row
 
-    async def read(self, tombstone_id: str, /) -> m.TombstoneAnswer:
+    async def read(self, tombstone_id: str, /, **query: Unpack[m.TombstonesReadQuery]) -> m.TombstoneAnswer:
         """The tombstone, by its own id or by the id of the fragment that was.
 
         `restorable` says whether the archive holds it still.
         """
         answer: m.TombstoneAnswer = await self._transport.request(
-            "GET", "/api/v1/tombstones/{tombstone_id}", places={"tombstone_id": tombstone_id}, repeatable=True
+            "GET",
+            "/api/v1/tombstones/{tombstone_id}",
+            places={"tombstone_id": tombstone_id},
+            query=dict(query),
+            repeatable=True,
         )
         return answer
 
-    async def restore(self, tombstone_id: str, /, *, idempotency_key: str | None = None) -> m.StoredAnswer:
+    async def restore(
+        self, tombstone_id: str, /, *, idempotency_key: str | None = None, **query: Unpack[m.TombstonesRestoreQuery]
+    ) -> m.StoredAnswer:
         """Brings the fragment back byte for byte; one that is opposed by now passes the gate at its own authority."""
         answer: m.StoredAnswer = await self._transport.request(
             "POST",
             "/api/v1/tombstones/{tombstone_id}/restore",
             places={"tombstone_id": tombstone_id},
+            query=dict(query),
             idempotency_key=idempotency_key,
             once=True,
         )
@@ -1774,10 +1825,14 @@ class AsyncWebhooksCalls:
         answer: m.NewWebhookAnswer = await self._transport.request("POST", "/api/v1/webhooks", body=dict(body))
         return answer
 
-    async def read(self, webhook_id: str, /) -> m.WebhookAnswer:
+    async def read(self, webhook_id: str, /, **query: Unpack[m.WebhooksReadQuery]) -> m.WebhookAnswer:
         """The webhook, and how it goes."""
         answer: m.WebhookAnswer = await self._transport.request(
-            "GET", "/api/v1/webhooks/{webhook_id}", places={"webhook_id": webhook_id}, repeatable=True
+            "GET",
+            "/api/v1/webhooks/{webhook_id}",
+            places={"webhook_id": webhook_id},
+            query=dict(query),
+            repeatable=True,
         )
         return answer
 
@@ -1788,6 +1843,8 @@ class AsyncWebhooksCalls:
         )
         return answer
 
-    async def delete(self, webhook_id: str, /) -> None:
+    async def delete(self, webhook_id: str, /, **query: Unpack[m.WebhooksDeleteQuery]) -> None:
         """Deletes it."""
-        await self._transport.request("DELETE", "/api/v1/webhooks/{webhook_id}", places={"webhook_id": webhook_id})
+        await self._transport.request(
+            "DELETE", "/api/v1/webhooks/{webhook_id}", places={"webhook_id": webhook_id}, query=dict(query)
+        )

@@ -891,6 +891,8 @@ class DifferenceAnswer(TypedDict):
 class DigestInputRequest(TypedDict):
     """Which memories become one."""
 
+    user: NotRequired[str]
+    all_users: NotRequired[bool]
     ids: List[str]
     method: NotRequired[MethodEnum]
 
@@ -1721,6 +1723,8 @@ class PatchedFragmentChangeRequest(TypedDict):
 class PatchedLabelInputRequest(TypedDict):
     """What to call a cluster; null takes the label away."""
 
+    user: NotRequired[str]
+    all_users: NotRequired[bool]
     label: NotRequired[str | None]
 
 
@@ -2456,7 +2460,10 @@ class TermAnswer(TypedDict):
     rank: int
 
 
-TierChangeRequest = TypedDict("TierChangeRequest", {"from": "TierEnum", "to": "TierEnum"})
+TierChangeRequest = TypedDict(
+    "TierChangeRequest",
+    {"user": "NotRequired[str]", "all_users": "NotRequired[bool]", "from": "TierEnum", "to": "TierEnum"},
+)
 
 
 class TombstoneAnswer(TypedDict):
@@ -2616,8 +2623,28 @@ class BackupsListQuery(TypedDict):
     limit: NotRequired[int]
 
 
+class BackupsReadQuery(TypedDict):
+    all_users: NotRequired[bool]
+    user: NotRequired[str]
+
+
+class BackupsDeleteQuery(TypedDict):
+    all_users: NotRequired[bool]
+    user: NotRequired[str]
+
+
 class BackupsDownloadQuery(TypedDict):
     format: NotRequired[Literal["bundle", "json"]]
+
+
+class BackupsDrillQuery(TypedDict):
+    all_users: NotRequired[bool]
+    user: NotRequired[str]
+
+
+class BackupsVerifyQuery(TypedDict):
+    all_users: NotRequired[bool]
+    user: NotRequired[str]
 
 
 class CasesListQuery(TypedDict):
@@ -2632,6 +2659,11 @@ class CasesListQuery(TypedDict):
     source: NotRequired[str]
     status: NotRequired[Literal["pending", "settled", "all"]]
     subject: NotRequired[str]
+    user: NotRequired[str]
+
+
+class CasesReadQuery(TypedDict):
+    all_users: NotRequired[bool]
     user: NotRequired[str]
 
 
@@ -2693,6 +2725,11 @@ class ConflictsListQuery(TypedDict):
     user: NotRequired[str]
 
 
+class ConflictsReadQuery(TypedDict):
+    all_users: NotRequired[bool]
+    user: NotRequired[str]
+
+
 class ConsolidationsListQuery(TypedDict):
     all_users: NotRequired[bool]
     cursor: NotRequired[str]
@@ -2702,9 +2739,19 @@ class ConsolidationsListQuery(TypedDict):
     user: NotRequired[str]
 
 
+class ConsolidationsUndoQuery(TypedDict):
+    all_users: NotRequired[bool]
+    user: NotRequired[str]
+
+
 class ContainmentsListQuery(TypedDict):
     cursor: NotRequired[str]
     limit: NotRequired[int]
+
+
+class ContainmentsReadQuery(TypedDict):
+    all_users: NotRequired[bool]
+    user: NotRequired[str]
 
 
 class EpisodesListQuery(TypedDict):
@@ -2715,6 +2762,11 @@ class EpisodesListQuery(TypedDict):
     namespace: NotRequired[str]
     since: NotRequired[str]
     until: NotRequired[str]
+    user: NotRequired[str]
+
+
+class EpisodesReadQuery(TypedDict):
+    all_users: NotRequired[bool]
     user: NotRequired[str]
 
 
@@ -2793,6 +2845,11 @@ class FragmentsForgetQuery(TypedDict):
     user: NotRequired[str]
 
 
+class FragmentsHistoryQuery(TypedDict):
+    all_users: NotRequired[bool]
+    user: NotRequired[str]
+
+
 class GraphQuery(TypedDict):
     all_users: NotRequired[bool]
     depth: NotRequired[int]
@@ -2821,14 +2878,21 @@ class ModelsListQuery(TypedDict):
     limit: NotRequired[int]
 
 
+class ModelsReadQuery(TypedDict):
+    all_users: NotRequired[bool]
+    user: NotRequired[str]
+
+
 class NamespacesListQuery(TypedDict):
     cursor: NotRequired[str]
     limit: NotRequired[int]
 
 
 class NamespacesDeleteQuery(TypedDict):
+    all_users: NotRequired[bool]
     confirm: NotRequired[str]
     expected_count: NotRequired[int]
+    user: NotRequired[str]
 
 
 class NamespacesCompareQuery(TypedDict):
@@ -2859,11 +2923,36 @@ class OperationsListQuery(TypedDict):
     user: NotRequired[str]
 
 
+class OperationsReadQuery(TypedDict):
+    all_users: NotRequired[bool]
+    user: NotRequired[str]
+
+
+class OperationsCancelQuery(TypedDict):
+    all_users: NotRequired[bool]
+    user: NotRequired[str]
+
+
+class OperationsUndoQuery(TypedDict):
+    all_users: NotRequired[bool]
+    user: NotRequired[str]
+
+
+class PacksDownloadQuery(TypedDict):
+    all_users: NotRequired[bool]
+    user: NotRequired[str]
+
+
 class PredicatesListQuery(TypedDict):
     builtin: NotRequired[bool]
     cursor: NotRequired[str]
     limit: NotRequired[int]
     namespace: NotRequired[str]
+
+
+class PredicatesReadQuery(TypedDict):
+    all_users: NotRequired[bool]
+    user: NotRequired[str]
 
 
 class ProjectsDeleteQuery(TypedDict):
@@ -2899,6 +2988,16 @@ class RecallChecksListQuery(TypedDict):
     limit: NotRequired[int]
     namespace: NotRequired[str]
     state: NotRequired[Literal["passed", "failed", "never"]]
+    user: NotRequired[str]
+
+
+class RecallChecksReadQuery(TypedDict):
+    all_users: NotRequired[bool]
+    user: NotRequired[str]
+
+
+class RecallChecksDeleteQuery(TypedDict):
+    all_users: NotRequired[bool]
     user: NotRequired[str]
 
 
@@ -2988,6 +3087,16 @@ class TombstonesListQuery(TypedDict):
     user: NotRequired[str]
 
 
+class TombstonesReadQuery(TypedDict):
+    all_users: NotRequired[bool]
+    user: NotRequired[str]
+
+
+class TombstonesRestoreQuery(TypedDict):
+    all_users: NotRequired[bool]
+    user: NotRequired[str]
+
+
 class UsersListQuery(TypedDict):
     cursor: NotRequired[str]
     limit: NotRequired[int]
@@ -3008,3 +3117,13 @@ class UsersExportQuery(TypedDict):
 class WebhooksListQuery(TypedDict):
     cursor: NotRequired[str]
     limit: NotRequired[int]
+
+
+class WebhooksReadQuery(TypedDict):
+    all_users: NotRequired[bool]
+    user: NotRequired[str]
+
+
+class WebhooksDeleteQuery(TypedDict):
+    all_users: NotRequired[bool]
+    user: NotRequired[str]
