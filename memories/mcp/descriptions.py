@@ -27,6 +27,17 @@ Tokens = Annotated[
 Tags = Annotated[list[str] | None, Field(description="Words to filter by.")]
 
 
+Session = Annotated[str | None, Field(description="The session that it holds in, or that asks.")]
+_subject = Field(description="Whom or what it is about; any spelling.")
+_predicate = Field(description="What is said of the subject, such as `works_at`; any spelling.")
+Subject = Annotated[str, _subject]
+AnySubject = Annotated[str | None, _subject]
+Predicate = Annotated[str, _predicate]
+AnyPredicate = Annotated[str | None, _predicate]
+Name = Annotated[str, Field(description="The entity's name; any spelling.")]
+Observations = Annotated[list[str], Field(description="What is said of it, each in plain words.")]
+
+
 class Exact(BaseModel):
     """Refuses what it does not know."""
 
@@ -36,30 +47,33 @@ class Exact(BaseModel):
 class ClaimWords(Exact):
     """A fact: subject, predicate, value."""
 
-    subject: str
-    predicate: str
-    value: str
-    scope: Literal["global", "session", "temporal"] | None = None
-    session_id: str | None = None
-    valid_from: str | None = None
-    valid_until: str | None = None
+    subject: Subject
+    predicate: Predicate
+    value: Annotated[str, Field(description="What it says.")]
+    scope: Annotated[
+        Literal["global", "session", "temporal"] | None,
+        Field(description="Whether it holds always, in one session, or in a period."),
+    ] = None
+    session_id: Session = None
+    valid_from: Annotated[str | None, Field(description="From when on it holds; left out: always.")] = None
+    valid_until: Annotated[str | None, Field(description="Until when it holds; left out: for ever.")] = None
 
 
 class MessageWords(Exact):
     """One turn of a conversation."""
 
-    role: Literal["user", "assistant", "tool", "system"]
-    content: str
-    at: str | None = None
-    id: str | None = None
+    role: Annotated[Literal["user", "assistant", "tool", "system"], Field(description="Who speaks.")]
+    content: Annotated[str, Field(description="What was said.")]
+    at: Annotated[str | None, Field(description="When it was said: ISO 8601 with an offset.")] = None
+    id: Annotated[str | None, Field(description="The turn's own id.")] = None
 
 
 class EntityWords(Exact):
     """A thing of the graph with what is said of it."""
 
-    name: str
-    entityType: str
-    observations: list[str] = Field(default_factory=list)
+    name: Name
+    entityType: Annotated[str, Field(description="What kind of thing it is.")]
+    observations: Observations = Field(default_factory=list)
 
 
 class RelationWords(Exact):
@@ -67,20 +81,20 @@ class RelationWords(Exact):
 
     model_config = ConfigDict(extra="forbid", populate_by_name=True)
 
-    source: str = Field(alias="from")
-    to: str
-    relationType: str
+    source: str = Field(alias="from", description="The entity that the relation begins at.")
+    to: Annotated[str, Field(description="The entity that it leads to.")]
+    relationType: Annotated[str, Field(description="What relates them, in active voice.")]
 
 
 class Additions(Exact):
     """What is to be added to an entity."""
 
-    entityName: str
-    contents: list[str]
+    entityName: Name
+    contents: Observations
 
 
 class Deletions(Exact):
     """What is no longer to be said of an entity."""
 
-    entityName: str
-    observations: list[str]
+    entityName: Name
+    observations: Observations

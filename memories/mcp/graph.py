@@ -32,11 +32,16 @@ from memories.retrieval import search
 
 MOST = 2000  # claims in one drawing
 HITS = 20
-Names = Annotated[list[str], Field(max_length=100)]
+Entities = Annotated[list[EntityWords], Field(description="Things, each with its type and what is said of it.")]
+Relations = Annotated[list[RelationWords], Field(description="Who or what relates to whom, and how.")]
+Added = Annotated[list[Additions], Field(description="What is to be said of which entity.")]
+Deleted = Annotated[list[Deletions], Field(description="What is no longer to be said of which entity.")]
+Query = Annotated[str, Field(description="A question or what to look for, in plain words.")]
+Names = Annotated[list[str], Field(max_length=100, description="The entities' names; any spelling.")]
 
 
 def create_entities(
-    caller: Caller, entities: list[EntityWords], namespace: Place = None, source: Source = None
+    caller: Caller, entities: Entities, namespace: Place = None, source: Source = None
 ) -> dict[str, Any]:
     """Creates entities with their observations; those that exist already are left as they are."""
     place = caller.place(namespace)
@@ -64,7 +69,7 @@ def create_entities(
 
 
 def create_relations(
-    caller: Caller, relations: list[RelationWords], namespace: Place = None, source: Source = None
+    caller: Caller, relations: Relations, namespace: Place = None, source: Source = None
 ) -> dict[str, Any]:
     """Creates relations between entities; those that exist already are left as they are."""
     triples = [(relation.source, relation.relationType, relation.to) for relation in relations]
@@ -74,7 +79,7 @@ def create_relations(
 
 
 def add_observations(
-    caller: Caller, observations: list[Additions], namespace: Place = None, source: Source = None
+    caller: Caller, observations: Added, namespace: Place = None, source: Source = None
 ) -> dict[str, Any]:
     """Adds observations to entities that exist; answers those that are new."""
     place = caller.place(namespace)
@@ -110,7 +115,7 @@ def delete_entities(
     return _archive(caller, about)
 
 
-def delete_observations(caller: Caller, deletions: list[Deletions], namespace: Place = None) -> dict[str, Any]:
+def delete_observations(caller: Caller, deletions: Deleted, namespace: Place = None) -> dict[str, Any]:
     """Archives observations of entities."""
     unwanted = {
         (canonical_key(one.entityName), canonical_key(observation))
@@ -123,7 +128,7 @@ def delete_observations(caller: Caller, deletions: list[Deletions], namespace: P
     return _archive(caller, keyed)
 
 
-def delete_relations(caller: Caller, relations: list[RelationWords], namespace: Place = None) -> dict[str, Any]:
+def delete_relations(caller: Caller, relations: Relations, namespace: Place = None) -> dict[str, Any]:
     """Archives relations between entities."""
     unwanted = {tuple(map(canonical_key, (one.source, one.relationType, one.to))) for one in relations}
     found = _claims(caller, caller.place(namespace), subjects=[one.source for one in relations])
@@ -139,7 +144,7 @@ def read_graph(caller: Caller, namespace: Place = None) -> dict[str, Any]:
     return {**draw(found[:MOST]), "truncated": len(found) > MOST}
 
 
-def search_nodes(caller: Caller, query: str, namespace: Place = None, top_k: Most = None) -> dict[str, Any]:
+def search_nodes(caller: Caller, query: Query, namespace: Place = None, top_k: Most = None) -> dict[str, Any]:
     """The entities that a question is about, with their observations and relations."""
     place = caller.place(namespace)
     wanted = Search(query=query, namespaces=[place], project_wide=False, top_k=top_k or HITS)

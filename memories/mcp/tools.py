@@ -18,7 +18,24 @@ from memories import access, erasure, ingest
 from memories.access import NotFound
 from memories.cursors import NEWEST_FIRST, BadCursor, Cursor
 from memories.mcp.callers import Caller
-from memories.mcp.descriptions import ClaimWords, Floor, Id, Kind, MessageWords, Most, Place, Source, Tags, Tokens, Wide
+from memories.mcp.descriptions import (
+    AnyPredicate,
+    AnySubject,
+    ClaimWords,
+    Floor,
+    Id,
+    Kind,
+    MessageWords,
+    Most,
+    Place,
+    Predicate,
+    Session,
+    Source,
+    Subject,
+    Tags,
+    Tokens,
+    Wide,
+)
 from memories.models.answer_rows import load_answer_rows
 from memories.rest.answers import answers
 from memories.rest.claims import BelievedAnswer, ClaimsQuery
@@ -87,7 +104,7 @@ def retain(
 
 def retain_conversation(
     caller: Caller,
-    messages: list[MessageWords],
+    messages: Annotated[list[MessageWords], Field(description="The turns, in order.")],
     namespace: Place = None,
     conversation_id: Annotated[str | None, Field(description="The same for all parts of a conversation.")] = None,
 ) -> dict[str, Any]:
@@ -131,7 +148,7 @@ def recall(
     top_k: Most = None,
     type: Kind = None,
     tags: Tags = None,
-    session_id: str | None = None,
+    session_id: Session = None,
     as_of: Annotated[str | None, Field(description="What was true then: ISO 8601 with an offset.")] = None,
     project_wide: Wide = None,
     floor: Floor = None,
@@ -156,8 +173,8 @@ def context(
     query: Annotated[str, Field(description="What the prompt is about.")],
     namespace: Place = None,
     max_tokens: Annotated[int | None, Field(description="The block is never longer.", ge=0)] = None,
-    format: Literal["markdown", "xml"] = "markdown",
-    session_id: str | None = None,
+    format: Annotated[Literal["markdown", "xml"], Field(description="How the block is written.")] = "markdown",
+    session_id: Session = None,
     top_k: Most = None,
     project_wide: Wide = None,
     floor: Floor = None,
@@ -183,7 +200,7 @@ def list_memories(
         Literal["active", "quarantined", "superseded", "disputed", "archived", "all"] | None,
         Field(description="Left out: active."),
     ] = None,
-    tag: str | None = None,
+    tag: Annotated[str | None, Field(description="Only those with this tag.")] = None,
     since: Annotated[str | None, Field(description="Stored from then on: ISO 8601 with an offset.")] = None,
     until: Annotated[str | None, Field(description="Stored before.")] = None,
     limit: Limit = 50,
@@ -245,10 +262,10 @@ def memory_history(caller: Caller, id: Id) -> dict[str, Any]:
 
 def claim_timeline(
     caller: Caller,
-    subject: str,
-    predicate: str,
+    subject: Subject,
+    predicate: Predicate,
     namespace: Place = None,
-    session_id: str | None = None,
+    session_id: Session = None,
     limit: Limit = 50,
 ) -> dict[str, Any]:
     """Every claim that was ever made of a subject's predicate, with from when until when it was believed."""
@@ -320,21 +337,23 @@ def corroborate(
 
 def list_conflicts(
     caller: Caller,
-    namespace: Annotated[str | None, Field(description="Left out: all that the key covers.")] = None,
-    status: Literal["pending", "resolved", "all"] = "pending",
+    namespace: Place = None,
+    status: Annotated[
+        Literal["pending", "resolved", "all"], Field(description="Those that wait, those that were decided, or both.")
+    ] = "pending",
     limit: Limit = 20,
 ) -> dict[str, Any]:
-    """What contradicts what stands and waits for a person to decide, newest first. Agents can't decide it."""
-    query = validated(ConflictQuery, request_body(namespace=namespace, status=status))
+    """What contradicts what stands in a namespace and waits for a person, newest first. Agents can't decide it."""
+    query = validated(ConflictQuery, {"namespace": caller.place(namespace), "status": status})
     with access.enter(caller.principal, why="list"):
-        rows = waiting(caller.principal, status=query["status"], namespace=query.get("namespace"))
+        rows = waiting(caller.principal, status=query["status"], namespace=query["namespace"])
         return {"conflicts": conflict_answers(caller.principal, list(rows.order_by("-created_at", "-id")[:limit]))}
 
 
 def list_claims(
     caller: Caller,
-    subject: str | None = None,
-    predicate: str | None = None,
+    subject: AnySubject = None,
+    predicate: AnyPredicate = None,
     namespace: Place = None,
     as_of: Annotated[str | None, Field(description="What was true then: ISO 8601 with an offset.")] = None,
     known_at: Annotated[str | None, Field(description="As it was believed then.")] = None,

@@ -5,6 +5,7 @@ import datetime
 import pytest
 
 from tests.mcp.conftest import Refused, over_http
+from tests.mcp.test_resources import opened, read
 
 HERON = "The heron nests behind the old mill."
 BUDGET = {"subject": "user", "predicate": "budget", "value": "$750"}
@@ -24,6 +25,20 @@ def test_each_tool_says_what_it_does_to_what_is_there(session):
         *("forget", "archive", "update_memory", "delete_entities", "delete_observations", "delete_relations"),
     }
     assert all(tool.description and tool.annotations.open_world_hint is False for tool in tools.values())
+
+
+def _bare(schema, where):
+    """Where a schema has a property that says nothing of itself."""
+    for name, shape in schema.get("properties", {}).items():
+        if not shape.get("description"):
+            yield f"{where}.{name}"
+    for name, inner in schema.get("$defs", {}).items():
+        yield from _bare(inner, name)
+
+
+def test_each_argument_says_what_it_is(session):
+    tools = session.tools()
+    assert sorted({one for name, tool in tools.items() for one in _bare(tool.input_schema, name)}) == []
 
 
 def test_nothing_relevant_is_answered_by_nothing(committed_floor, session):
@@ -84,6 +99,17 @@ def test_a_contradiction_waits_and_is_listed(session):
     assert believed["value"] == "$750"
     early = (datetime.datetime.now(datetime.UTC) - datetime.timedelta(days=1)).isoformat()
     assert session.call("list_claims", subject="user", known_at=early)["claims"] == []
+
+
+def test_what_waits_elsewhere_is_listed_only_for_there(session, committed):
+    other = f"{committed.name}:other"
+    session.call("retain", content="The budget is $750.", source="tool_output", claim=BUDGET, namespace=other)
+    weaker = {"content": "A page says $0.", "source": "document", "claim": {**BUDGET, "value": "$0"}}
+    session.call("retain", **weaker, namespace=other)
+    assert session.call("list_conflicts") == {"conflicts": []}
+    assert len(session.call("list_conflicts", namespace=other)["conflicts"]) == 1
+    assert read(session, "novamem://conflicts") == {"conflicts": []}
+    assert "$0" not in opened(session, "explain_conflicts")
 
 
 def test_votes_and_the_archive(session, web, committed, agent_of, own_namespace):
