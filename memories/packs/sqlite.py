@@ -10,7 +10,8 @@ TABLES = """
     CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL);
     CREATE TABLE memories (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, type TEXT NOT NULL,
         content TEXT NOT NULL, tags TEXT NOT NULL, source TEXT NOT NULL, authority INTEGER NOT NULL,
-        importance REAL NOT NULL, created_at TEXT NOT NULL, updated_at TEXT NOT NULL);
+        importance REAL NOT NULL, created_at TEXT NOT NULL, updated_at TEXT NOT NULL,
+        namespace TEXT NOT NULL);
     CREATE VIRTUAL TABLE words USING fts5(content, content='memories', content_rowid='number',
         tokenize='porter unicode61');
     CREATE VIRTUAL TABLE vectors USING vec0(embedding float[{dim}] distance_metric=cosine);

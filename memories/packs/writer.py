@@ -116,7 +116,8 @@ def _insert_memory(pack: apsw.Connection, number: int, text: dict[str, Any], *, 
     columns = ("id", "type", "content")
     more = ("source", "authority", "importance", "created_at", "updated_at")
     values = [*(row[name] for name in columns), json.dumps(row["tags"]), *(row[name] for name in more)]
-    pack.execute("INSERT INTO memories VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (number, *values))
+    values.append(text["namespace"])
+    pack.execute("INSERT INTO memories VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (number, *values))
     pack.execute("INSERT INTO words (rowid, content) VALUES (?, ?)", (number, row["content"]))
     if (vector := _vector(text.get("vectors") or [], model)) is not None:
         pack.execute("INSERT INTO vectors (rowid, embedding) VALUES (?, ?)", (number, vector))

@@ -77,6 +77,39 @@ def test_words_and_meaning_are_found(written):
     assert packs.search(written, '" OR NEAR( * :') is not None
 
 
+@pytest.fixture
+def of_users(alice, tmp_path):
+    """A pack of a namespace with two users."""
+    for user in (None, "ann", "ben"):
+        body = {"namespace": MAIN, "content": f"The heron of {user or 'all'} nests by the weir."}
+        body |= {"user": user} if user else {}
+        assert alice.client.post("/api/v1/fragments", body, format="json").status_code == 201
+    path = tmp_path / "users.sqlite"
+    call_command("pack", "write", MAIN, str(path))
+    return path
+
+
+def heard(path, user=""):
+    return {hit.content.split()[3] for hit in packs.search(path, "heron weir", user=user)}
+
+
+def test_a_search_reads_no_user_but_the_named_one(of_users, tmp_path, capsys):
+    assert heard(of_users) == {"all"}
+    assert heard(of_users, "ann") == {"all", "ann"}
+    assert heard(of_users, "nobody yet") == {"all"}
+    call_command("pack", "search", str(of_users), "heron", "--user", "ben", "--json")
+    assert len(json.loads(capsys.readouterr().out)) == 2
+    call_command("pack", "write", MAIN, str(tmp_path / "ben.sqlite"), "--user", "ben")
+    assert heard(tmp_path / "ben.sqlite") == {"ben"}
+
+
+def test_a_pack_of_before_tells_by_its_bundle_whose_memories_are_whose(of_users):
+    with apsw.Connection(str(of_users)) as file:
+        file.execute("ALTER TABLE memories DROP COLUMN namespace")
+    file.close()
+    assert (heard(of_users), heard(of_users, "ann")) == ({"all"}, {"all", "ann"})
+
+
 @pytest.mark.long
 def test_it_is_searched_without_a_database(written):
     environment = {

@@ -18,6 +18,7 @@ from memories.access import NotFound, keys
 from memories.management.bundles import Identity, Plain, Recipients, encryption_option
 from memories.management.operation_commands import OfUser, describe_operation, namespace_named, run_with_progress
 from memories.models.enums import OperationState
+from memories.models.namespace import BadUser
 from memories.operations import BadOptions
 
 File = Annotated[Path, Argument(help="The pack: an SQLite file.")]
@@ -76,15 +77,16 @@ class Command(TyperCommand):
         self,
         file: File,
         query: Annotated[str, Argument(help="A question, in plain words.")],
+        user: OfUser = "",
         identity: Identity = None,
         limit: Annotated[int, Option(min=1, max=100, help="At most this many.")] = 10,
         as_json: Json = False,
     ) -> None:
-        """The memories of a pack that answer a question; needs neither the server nor its database."""
+        """The memories of a pack that answer a question, of users only the named one's; without server or database."""
         try:
             with backups.encryption.identity(identity):
-                found = packs.search(file, query, limit=limit)
-        except (packs.BadPack, backups.encryption.IdentityMissing) as error:
+                found = packs.search(file, query, user=user, limit=limit)
+        except (*REFUSED, BadUser) as error:
             raise CommandError(str(error)) from error
         if as_json:
             self.stdout.write(json.dumps([asdict(hit) for hit in found]))
