@@ -93,6 +93,8 @@ def test_operations_are_listed_shown_and_taken_back():
     assert done["id"][:8] in run("operations", "list", "--state", "succeeded")
     assert json.loads(run("operations", "show", done["id"], "--json"))["report"]["merged"] == 1
     assert "succeeded" in run("operations", "show", done["id"])
+    with pytest.raises(CommandError, match="There is no project 'nope'"):
+        run("operations", "list", "--project", "nope")
     with pytest.raises(CommandError, match="already"):
         run("operations", "cancel", done["id"])
     assert json.loads(run("operations", "undo", done["id"], "--json"))["state"] == "succeeded"

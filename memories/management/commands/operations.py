@@ -11,6 +11,7 @@ from rich.table import Table
 from typer import Argument, Option
 
 from memories import access, jobs, operations, run_changes
+from memories.management.job_runner import projects_named
 from memories.management.operation_commands import (
     describe_operation,
     format_table,
@@ -19,7 +20,7 @@ from memories.management.operation_commands import (
     owner_of,
     run_with_progress,
 )
-from memories.models import Operation, Project
+from memories.models import Operation
 from memories.models.enums import OperationState
 
 Id = Annotated[str, Argument(help="The operation's id.")]
@@ -43,7 +44,7 @@ class Command(TyperCommand):
         if state and state not in OperationState.values:
             raise CommandError(f"Use one of: {', '.join(OperationState.values)}.")
         rows: list[Operation] = []
-        for place in Project.objects.filter(name=project) if project else Project.objects.order_by("name"):
+        for place in projects_named(project):
             with access.enter(access.system_principal(place), why="list"):
                 newest = Operation.objects.within(place.id).select_related("namespace").order_by("-created_at", "-id")
                 rows += (newest.filter(state=state) if state else newest)[:limit]
