@@ -96,6 +96,8 @@ class Life(Believed):
     beliefs: tuple[Interval, ...]
     # All that was ever ruled on what it says, oldest first.
     rulings: tuple[RulingMark, ...]
+    # What it says, however it is spelled.
+    value_digest: bytes
 
 
 class HistoryLetGo(NovaError):
@@ -393,6 +395,7 @@ def _life(
         moved=words[-1][1] is None,
         beliefs=tuple(_intervals(words)),
         rulings=tuple(own_marks),
+        value_digest=what.value_digest,
     )
 
 

@@ -40,6 +40,7 @@ KINDS: dict[str, tuple[type[models.Model], str, str]] = {
     "member": (Membership, "", "role"),
     "account": (AccountEvent, "", "powers"),
 }
+PLACE = re.compile(r"<(?:\w+:)?(\w+)>")
 PEOPLE = ("member", "account")  # whose events are about an account, not a row of the project
 VERBS = {"insert": "made", "update": "changed", "delete": "deleted"}
 
@@ -141,7 +142,7 @@ class AuditFilter:
 
     def conditions(self) -> Q:
         """Return the same of an event."""
-        condition = Q(pgh_context__why=self.why) if self.why else Q()
+        condition = _reason(self.why) if self.why else Q()
         condition &= Q(pgh_obj_id=uuid.UUID(self.about)) if self.about else Q()
         return condition & ~Q(pgh_context__why="restore") if self.restores == "no" else condition
 
@@ -247,11 +248,27 @@ def _line(kind: str, event: Any, names: dict[uuid.UUID | None, str], people: dic
         verb=VERBS.get(event.pgh_label, event.pgh_label),
         state=_powers(event) if kind == "grant" else became,
         who=names.get(actor_of(event), "") or people.get(_actor(event) or 0, "") or context.get("kind", "unknown"),
-        why=context.get("why", ""),
+        why=_why(context.get("why", "")),
         url=url,
         id=event.pgh_obj_id,
         place=AuditPosition.of(kind, event),
     )
+
+
+def _why(text: str) -> str:
+    """Return the reason as people read it; a request's address as the API documents it."""
+    method, is_request, route = text.partition(" api/")
+    shown = PLACE.sub(r"{\1}", route)
+    return f"{method} /api/{shown}" if is_request else text.replace("_", " ")
+
+
+def _reason(text: str) -> Q:
+    """Return what an event with this reason satisfies, as it is kept or as it is shown."""
+    method, is_request, route = text.partition(" /api/")
+    if not is_request:
+        return Q(pgh_context__why=text)
+    kept = re.sub(r"\\{(\w+)\\}", r"<(\\w+:)?\1>", re.escape(f"{method} api/{route}"))
+    return Q(pgh_context__why__regex=f"^{kept}$")
 
 
 def _powers(event: Any) -> str:

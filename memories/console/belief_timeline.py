@@ -64,7 +64,7 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """One value; `waits` while nobody may believe it yet."""
+    """One value, in its first spelling; `waits` while nobody may believe it yet."""
 
     value: str
     waits: bool
@@ -198,11 +198,11 @@ def _votes(fragments: dict[Any, Fragment]) -> dict[Any, list[tuple[datetime.date
 def _draw_lanes(
     found: Sequence[Any], fragments: dict[Any, Fragment], votes: Any, axis: str, scale: _Scale
 ) -> list[Lane]:
-    by_value: dict[str, list[Any]] = defaultdict(list)
+    by_value: dict[bytes, list[Any]] = defaultdict(list)
     for life in found:
-        by_value[life.value].append(life)
+        by_value[life.value_digest].append(life)
     lanes = []
-    for number, (value, these) in enumerate(by_value.items()):
+    for number, these in enumerate(by_value.values()):
         spans, marks = [], []
         for life in these:
             row = fragments[life.fragment_id]
@@ -212,7 +212,7 @@ def _draw_lanes(
             marks += [_mark(scale, at, "replaced") for at in ended]
             marks += [_mark(scale, one.at, one.decision.replace("_", " ")) for one in life.rulings]
         waits = all(life.status == Status.QUARANTINED for life in these)
-        lanes.append(Lane(value, waits, number * LANE, spans, marks))
+        lanes.append(Lane(these[0].value, waits, number * LANE, spans, marks))
     return lanes
 
 

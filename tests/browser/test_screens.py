@@ -30,6 +30,13 @@ STRAY_BADGES = """[...document.querySelectorAll("input[data-badged] + kbd")].fil
   const [own, field] = [kbd, kbd.previousElementSibling].map((element) => element.getBoundingClientRect());
   return kbd.checkVisibility() && (own.top < field.top || own.bottom > field.bottom || own.right > field.right);
 }).map((kbd) => kbd.previousElementSibling.id)"""
+# Labels that end a line while their field begins the next.
+TORN_LABELS = """[...document.querySelectorAll("form.action > label[for]")].filter((label) => {
+  const field = document.getElementById(label.htmlFor);
+  const [own, its] = [label, field].map((element) => element.getBoundingClientRect());
+  const start = label.parentElement.getBoundingClientRect().left;
+  return label.checkVisibility() && field.checkVisibility() && own.bottom <= its.top + 1 && own.left > start + 1;
+}).map((label) => label.htmlFor)"""
 LOOKS = [(width, height, scheme) for width, height in ((1440, 900), (360, 740)) for scheme in ("light", "dark")]
 
 
@@ -49,6 +56,7 @@ def assert_fine(page):
         assert (width, scheme, serious) == (width, scheme, [])
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         assert page.evaluate(STRAY_BADGES) == []
+        assert page.evaluate(TORN_LABELS) == []
         if shelf := os.environ.get("SCREENSHOTS"):
             name = re.sub("[^a-z]+", "-", page.url.partition("//")[2].partition("/")[2])[:60].strip("-") or "dashboard"
             page.screenshot(path=Path(shelf) / f"{name}-{width}-{scheme}.png", full_page=True)

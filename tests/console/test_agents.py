@@ -299,6 +299,17 @@ def test_only_admins_add_members(rita):
     assert not get_user_model().objects.filter(username="nora").exists()
 
 
+def test_the_audit_names_requests_as_the_api_documents_them(project, alice, store):
+    adam = logged_in(a_person("adam", project, role="admin"))
+    row = store("acme:main", "The heron nests behind the mill.", by=alice.principal)
+    alice.client.post(f"/api/v1/fragments/{row.id}/reinforce", {}, format="json")
+    shown = "POST /api/v1/fragments/{fragment_id}/reinforce"
+    assert shown in words(adam.get("/audit/?kind=memory"))
+    for asked in (shown, "POST api/v1/fragments/<uuid:fragment_id>/reinforce"):
+        found = words(adam.get("/audit/", {"kind": "memory", "why": asked}))
+        assert (found.count(f"{shown} memory changed"), found.count("memory made")) == (1, 0)
+
+
 def test_the_audit_is_filtered_and_leads_to_an_undo(project, store, principal):
     adam = logged_in(a_person("adam", project, role="admin"))
     row = store("acme:main", "The heron nests behind the mill.")

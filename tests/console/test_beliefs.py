@@ -34,6 +34,14 @@ def test_marks_differ_by_shape_and_word(vera, moved):
         assert re.search(rf'aria-label="{word} on [\d-]{{10}}"', page.text)
 
 
+def test_one_value_has_one_lane_however_it_is_spelled(vera, alice):
+    for value in ("$900", "900 USD", "$700"):
+        claim = ClaimDraft("user", "budget", value, exclusive=False)
+        stored(alice.principal, "acme:main", f"My budget is {value}.", claim=claim)
+    page = vera.get("/beliefs/?subject=user&predicate=budget")
+    assert len(re.findall('class="lane-name"', page.text)) == 2
+
+
 @pytest.mark.parametrize("axis", ["valid", "record"])
 def test_the_axis_is_labelled(vera, moved, axis):
     page = vera.get(f"/beliefs/?subject=user&predicate=lives_in&axis={axis}")

@@ -14,6 +14,7 @@ from memories.access import keys
 from memories.console import explorer_list
 from memories.cursors import Cursor
 from memories.models import Access, Fragment
+from tests.conftest import stored
 from tests.console.conftest import words
 
 WHERE = "/memories/"
@@ -257,3 +258,10 @@ def test_a_weighted_search_is_copied_with_its_weights(vera, store):
 def test_only_looking_is_allowed(vera, marsh):
     token = vera.get(WHERE).cookies["csrftoken"].value
     assert vera.post(WHERE, {"csrfmiddlewaretoken": token}).status_code == 405
+
+
+def test_a_long_user_name_stands_in_full_in_the_title_of_its_row(vera, alice):
+    stored(alice.principal, "acme:main", "The heron nests behind the mill.")
+    body = {"namespace": "acme:main", "user": "u" * 255, "content": "I keep bees."}
+    assert alice.client.post("/api/v1/fragments", body, format="json").status_code == 201
+    assert f'<span class="fact" title="acme:main, user {"u" * 255}">' in vera.get("/memories/").text
