@@ -325,7 +325,8 @@ def test_the_audit_is_filtered_and_leads_to_an_undo(project, store, principal):
         saved = uuid.uuid4()
         # From before restores kept what takes them back; and one that did.
         Operation.objects.create(kind="restore", report={"safety_backup_id": str(saved)}, **ended)
-        restored = Operation.objects.create(kind="restore", report={"made": [], "transactions": {}}, **ended)
+        wrote = {"transactions": {"acme:main": ["1000"]}}
+        restored = Operation.objects.create(kind="restore", report={"made": []}, cursor=wrote, **ended)
         run = Operation.objects.create(kind="evict", report={}, **ended)
     page = adam.get("/audit/?kind=operation").text
     assert f"/backups/{saved}/" not in page  # restoring that takes back nothing
