@@ -120,7 +120,7 @@ def _ingest(row: Exchange, *, now: datetime.datetime) -> None:
         if not Exchange.objects.within(row.project_id).filter(id=row.id).delete()[0]:
             return
         report = store_messages(speaker, work, now=now)
-    _count(spoken, work.indexes, report, unkept=[*filter(None, reasons), *["echo"] * (len(messages) - len(spoken))])
+    _count(spoken, report, unkept=[*filter(None, reasons), *["echo"] * (len(messages) - len(spoken))])
 
 
 def _handed_out(row: Exchange) -> HandedOut:
@@ -180,8 +180,8 @@ def _message(row: Exchange, turn: CapturedTurn, content: str) -> Message:
     )
 
 
-def _count(messages: Sequence[Message], indexes: Sequence[int], report: IngestReport, *, unkept: Sequence[str]) -> None:
-    for index in set(indexes):
+def _count(messages: Sequence[Message], report: IngestReport, *, unkept: Sequence[str]) -> None:
+    for index in set(report.indexes):
         CAPTURED.labels(messages[index].role).inc()
     for reason in [*(skip.reason for skip in report.skipped), *unkept]:
         SKIPPED.labels(reason).inc()

@@ -3,13 +3,13 @@
 import datetime
 import hashlib
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from django.db.models import F, Max
 
 from conflicts.authority import SOURCE_RANK, lowered_source
-from conflicts.public import Admission, lock_keys
+from conflicts.public import MOST_KEYS, Admission, lock_keys
 from conflicts.search_index import find_forgotten_texts
 from memories import access
 from memories.access import Principal
@@ -53,10 +53,11 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class IngestReport:
-    """What became of a batch of messages."""
+    """What became of a batch of messages; `indexes` tells of each that was stored its message."""
 
     stored: list[Admission]
     skipped: list[Skipped]
+    indexes: list[int]
 
 
 def drafts_of(messages: Iterable[Message], *, namespace: str) -> tuple[IndexedDrafts, list[Skipped]]:
@@ -186,7 +187,8 @@ def prepare_messages(
     drafts, skipped = drafts_of(messages, namespace=namespace)
     with access.enter(principal, why="ingest"):
         known, stored_before = _known(principal, [draft for _, draft in drafts], namespace)
-        behind = _behind(messages, [drafts[n][1] for n in stored_before])
+        unplaced = {one.conversation_id: 0 for one in messages if one.conversation_id and one.sequence is None}
+        behind = _behind(unplaced, [drafts[n][1] for n in stored_before])
         here = Namespace.objects.within(principal.project_id).named([principal.scope(namespace)]).first()
         drafts = _without_strangers(principal, drafts, here)
         drafts = _with_amendments(principal, drafts, here, now=now)
@@ -206,9 +208,9 @@ def prepare_messages(
     )
 
 
-def _behind(messages: Sequence[Message], drafts_before: Sequence[Draft]) -> dict[str, int]:
-    """Return by conversation whose messages name no places the place behind the last of those that it holds already."""
-    behind = {one.conversation_id: 0 for one in messages if one.conversation_id and one.sequence is None}
+def _behind(places: Mapping[str, int], drafts_before: Iterable[Draft]) -> dict[str, int]:
+    """Return by conversation the place behind the last of those drafts that it holds already, or behind `places`."""
+    behind = dict(places)
     for draft in drafts_before:
         if draft.conversation_id in behind and draft.sequence is not None:
             behind[draft.conversation_id] = max(behind[draft.conversation_id], draft.sequence + 1)
@@ -227,33 +229,64 @@ def _without_strangers(principal: Principal, drafts: IndexedDrafts, scope: Names
 
 
 def store_messages(principal: Principal, work: PreparedMessages, *, now: datetime.datetime) -> IngestReport:
-    """Store prepared messages in one transaction; what was forgotten meanwhile is skipped too."""
+    """Store prepared messages in one transaction; what was forgotten or stored meanwhile is skipped too."""
     principal.require("write")
     with access.enter(principal, why="store"):
-        prepared = replace(work.prepared, drafts=_continued(principal, work))
-        kept = store_each(principal, prepared, now=now)
+        work = _without_known(principal, work)
+        kept = store_each(principal, work.prepared, now=now)
+    stored = [(index, one) for index, one in zip(work.indexes, kept, strict=True) if one is not None]
     late = [Skipped(i, "blocked_by_erasure") for i, one in zip(work.indexes, kept, strict=True) if one is None]
-    skipped = sorted([*work.skipped, *late], key=lambda s: s.index)
-    return IngestReport([one for one in kept if one is not None], skipped)
+    return IngestReport(
+        stored=[one for _, one in stored],
+        skipped=sorted([*work.skipped, *late], key=lambda s: s.index),
+        indexes=[index for index, _ in stored],
+    )
 
 
-def _continued(principal: Principal, work: PreparedMessages) -> list[Draft]:
-    """Return the drafts with their places behind what their conversations hold, which are held from here on.
+def _without_known(principal: Principal, work: PreparedMessages) -> PreparedMessages:
+    """Return the work without what others stored meanwhile, its turns behind what their conversations hold.
+
+    Both are held from here on.
+    """
+    drafts = work.prepared.drafts
+    shelves = {_shelf(draft) for draft in drafts if draft.conversation_id or draft.source_id}
+    if not shelves:
+        return work
+    place = access.writable(principal, drafts[0].namespace).id
+    lock_keys((place, shelf) for shelf in shelves)
+    known, stored_before = _known(principal, drafts, drafts[0].namespace)
+    left = [n for n in range(len(drafts)) if n not in known]
+    late = [Skipped(work.indexes[n], "already_known") for n in sorted(known)]
+    behind = _behind(work.behind, [drafts[n] for n in stored_before])
+    prepared = work.prepared.only(*left)
+    return PreparedMessages(
+        prepared=replace(prepared, drafts=_continued(principal, prepared.drafts, place, behind)),
+        indexes=[work.indexes[n] for n in left],
+        skipped=[*work.skipped, *late],
+        behind=behind,
+    )
+
+
+def _shelf(draft: Draft) -> bytes:
+    """Return the key under which its conversation is held, or its source where it has none; one of few.
+
+    So a transaction never needs more locks than that, and who holds several holds them in order.
+    """
+    name = f"conversation {draft.conversation_id}" if draft.conversation_id else f"source {draft.source_id}"
+    return b"shelf %d" % (hashlib.sha256(name.encode()).digest()[0] % MOST_KEYS)
+
+
+def _continued(principal: Principal, drafts: list[Draft], place: uuid.UUID, behind: Mapping[str, int]) -> list[Draft]:
+    """Return the drafts with their places behind what their conversations hold.
 
     A conversation goes on whoever goes on with it: it is one of its namespace, or of its user there.
     """
-    drafts = work.prepared.drafts
-    going_on = {(d.namespace, d.conversation_id) for d in drafts if d.conversation_id in work.behind}
-    if not going_on:
-        return drafts
-    places = {(name, talk): access.writable(principal, name).id for name, talk in sorted(going_on)}
-    lock_keys((place, hashlib.sha256(f"conversation {talk}".encode()).digest()) for (_, talk), place in places.items())
     shifts = {}
-    for (name, talk), place in places.items():
+    for talk in {draft.conversation_id for draft in drafts} & set(behind):
         turns = Fragment.objects.within(principal.project_id).filter(namespace=place, conversation_id=talk)
         last = turns.aggregate(last=Max("sequence"))["last"]
-        shifts[name, talk] = 0 if last is None else last + 1 - work.behind[talk]
-    return [_moved(draft, shifts.get((draft.namespace, draft.conversation_id), 0)) for draft in drafts]
+        shifts[talk] = 0 if last is None else last + 1 - behind[talk]
+    return [_moved(draft, shifts.get(draft.conversation_id, 0)) for draft in drafts]
 
 
 def _moved(draft: Draft, places: int) -> Draft:

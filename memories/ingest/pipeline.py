@@ -42,10 +42,15 @@ class Prepared:
     readings: list[Reading | None]
     model: EmbeddingModel
 
-    def only(self, place: int) -> "Prepared":
-        """Return one of the drafts with what belongs to it."""
-        here = slice(place, place + 1)
-        return Prepared(self.drafts[here], self.routings[here], self.vectors[here], self.readings[here], self.model)
+    def only(self, *places: int) -> "Prepared":
+        """Return these of the drafts with what belongs to them."""
+        return Prepared(
+            drafts=[self.drafts[place] for place in places],
+            routings=[self.routings[place] for place in places],
+            vectors=[self.vectors[place] for place in places],
+            readings=[self.readings[place] for place in places],
+            model=self.model,
+        )
 
 
 def prepare(drafts: Sequence[Draft], *, embed_now: bool = True, model: EmbeddingModel | None = None) -> Prepared:
