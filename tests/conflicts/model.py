@@ -381,6 +381,7 @@ class Model:
         if owner == said.owner or owner in said.corroborated:
             return False
         said.corroborated |= {owner}
+        said.disputed -= {owner}
         said.updated = now
         self._settle(said, now)
         return True
@@ -411,8 +412,9 @@ class Model:
         counts = ballot == "reinforce" or rank >= bound
         if ballot == "reinforce":
             said.reinforced |= {owner}
-        elif counts:
-            said.disputed |= {owner}
+        else:
+            said.corroborated -= {owner}
+            said.disputed |= {owner} if counts else set()
         self._settle(said, now)
         if not counts and said.status == "active" and not self.pending(kind="dispute", existing=which):
             self.conflicts.append(Open("dispute", None, which, said))
