@@ -274,6 +274,61 @@ export interface CaseValueAnswer {
 
 export type CauseEnum = "asked" | "consolidation" | "merge" | "model" | "restore" | "rollback";
 
+/** A fragment just changed, and what that did to others. */
+export interface ChangedAnswer {
+  id: string;
+  namespace: string;
+  user: string | null;
+  project: string;
+  agent_id: string;
+  type: TypeEnum;
+  content: string;
+  key: string | null;
+  category: string | null;
+  source_type: SourceTypeEnum;
+  source_id: string | null;
+  source_ids: Array<string>;
+  workflow_id: string | null;
+  conversation_id: string | null;
+  sequence: number | null;
+  tags: Array<string>;
+  entities: Array<EntityAnswer>;
+  topics: Array<string>;
+  outcome: OutcomeEnum | null;
+  importance: number;
+  emotional_valence: number;
+  is_pinned: boolean;
+  is_anchor: boolean;
+  status: StatusEnum;
+  archived_reason: string | null;
+  tier: TierEnum;
+  compression: CompressionEnum;
+  base_relevance: number;
+  relevance_score: number;
+  effective_weight: number;
+  access_count: number;
+  created_at: string;
+  updated_at: string;
+  event_at: string | null;
+  last_accessed_at: string | null;
+  revision: number;
+  extra: Record<string, unknown>;
+  claim: ClaimAnswer | null;
+  claims: Array<ClaimAnswer>;
+  provenance: ProvenanceAnswer;
+  trust: number;
+  confidence: number;
+  reinforcements: number;
+  disputes: number;
+  superseded_by: string | null;
+  supersedes: Array<string>;
+  links: Array<LinkAnswer>;
+  contested: Array<ContestAnswer>;
+  embedding: EmbeddingAnswer;
+  superseded: Array<string>;
+  pending_conflicts: Array<PendingConflictAnswer>;
+}
+
 /** A namespace, and the operation that builds its keywords anew where its language is another one. */
 export interface ChangedNamespaceAnswer {
   name: string;
@@ -2083,10 +2138,10 @@ export interface StoredAnswer {
   links: Array<LinkAnswer>;
   contested: Array<ContestAnswer>;
   embedding: EmbeddingAnswer;
-  deduplicated: boolean;
-  replaced: boolean;
   superseded: Array<string>;
   pending_conflicts: Array<PendingConflictAnswer>;
+  deduplicated: boolean;
+  replaced: boolean;
 }
 
 /** A stored fragment for each part of an event. */
@@ -2649,12 +2704,12 @@ export interface FragmentsCalls {
   /** The fragment; `include=embedding` adds its vector under the active model. */
   read(fragmentId: string, values?: { all_users?: boolean; include?: "embedding"; user?: string }, options?: CallOptions): Promise<FragmentAnswer>;
   /**
-   * Changes fields; a new text keeps the old one in the history.
+   * Changes fields; a new text keeps the old one in the history, and passes the gate as when it is stored.
    *
    * `revision` or `If-Match` guards against lost updates. The newest 500 former texts are kept; only its writer or a
    * person may give a new one.
    */
-  change(fragmentId: string, values?: PatchedFragmentChangeRequest, options?: CallOptions): Promise<FragmentAnswer>;
+  change(fragmentId: string, values?: PatchedFragmentChangeRequest, options?: CallOptions): Promise<ChangedAnswer>;
   /**
    * Forgets the fragment for good; a keyed fingerprint stops the text from coming back to its namespace.
    *

@@ -20,7 +20,7 @@ from memories.ingest.updates import revise
 from memories.models import Embedding
 from memories.models.answer_rows import load_answer_rows
 from memories.providers import active_model
-from memories.rest.answers import FragmentAnswer, StoredAnswer, answers
+from memories.rest.answers import ChangedAnswer, FragmentAnswer, StoredAnswer, answers, effects_of
 from memories.rest.authentication import principal_of
 from memories.rest.entity_tags import ETAG, IF_MATCH, matching, tagged
 from memories.rest.fields import AboutUserQuery, validated
@@ -214,10 +214,10 @@ class FragmentView(APIView):
         operation_id="fragments_change",
         request=FragmentChange,
         parameters=[IF_MATCH, ETAG],
-        responses={200: FragmentAnswer},
+        responses={200: ChangedAnswer},
     )
     def patch(self, request: Request, fragment_id: uuid.UUID) -> Response:
-        """Changes fields; a new text keeps the old one in the history.
+        """Changes fields; a new text keeps the old one in the history, and passes the gate as when it is stored.
 
         `revision` or `If-Match` guards against lost updates. The newest 500 former texts are kept; only its writer or a
         person may give a new one.
@@ -225,9 +225,9 @@ class FragmentView(APIView):
         principal = principal_of(request)
         changes = validated(FragmentChange, request.data)
         with matching(request, changes.pop("revision", None)) as revision:
-            revise(principal, fragment_id, changes=changes, revision=revision, now=timezone.now())
+            done = revise(principal, fragment_id, changes=changes, revision=revision, now=timezone.now())
         with access.enter(principal, why="read"):
-            return tagged(answer_of(principal, fragment_id))
+            return tagged({**answer_of(principal, fragment_id), **effects_of(done)})
 
     @extend_schema(
         operation_id="fragments_forget",

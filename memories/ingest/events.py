@@ -62,10 +62,9 @@ def _store_one(principal: Principal, prepared: Prepared, place: int, *, now: dat
     if find_forgotten_texts(principal.project_id, [(former.namespace_id, text, rank) for text in draft.parts]):
         return None
     try:
-        row = revise(principal, former.id, changes=changes, revision=None, now=now, read=read)
+        return revise(principal, former.id, changes=changes, revision=None, now=now, read=read)
     except BlockedByErasure:  # before anything of it was written
         return None
-    return Admission(row)
 
 
 def _former(principal: Principal, draft: Draft) -> Fragment | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from conflicts.authority import SOURCE_RANK, bounded_importance, may_protect
-from conflicts.public import ClaimDraft, Newcomer, end_waiting, lock_claimed_keys, readmit, rewrite
+from conflicts.public import Admission, ClaimDraft, Newcomer, end_waiting, lock_claimed_keys, readmit, rewrite
 from conflicts.rulings import protection
 from conflicts.search_index import BlockedByErasure, find_forgotten_texts, refuse_forgotten
 from conflicts.votes import is_disputed
@@ -107,7 +107,7 @@ def revise(
     revision: int | None,
     now: datetime.datetime,
     read: ReadText | None = None,
-) -> Fragment:
+) -> Admission:
     """Change fields of a fragment; a new text or new claims keep the old as a revision and pass the gate again.
 
     `read` is what is known of the new text already; inside a transaction it has to be.
@@ -143,11 +143,10 @@ def revise(
             if new_words or "claims" in changes:
                 refuse_forgotten([row], [sentences_claimed(claims)])
             vector = read.vector if read else None
-            _decide_anew(principal, row, claims, vector, model=model if new_text else None, now=now)
-        else:
-            _refuse_added(row, former)
-            row.save(update_fields=[*fields, "revision", "updated_at"])
-        return row
+            return _decide_anew(principal, row, claims, vector, model=model if new_text else None, now=now)
+        _refuse_added(row, former)
+        row.save(update_fields=[*fields, "revision", "updated_at"])
+        return Admission(row)
 
 
 def _refuse_added(row: Fragment, former: Collection[str]) -> None:
@@ -187,17 +186,17 @@ def _decide_anew(
     *,
     model: EmbeddingModel | None,
     now: datetime.datetime,
-) -> None:
+) -> Admission:
     """What stands or waits passes the gate; what is history only gets its new text."""
     if row.status in (Status.SUPERSEDED, Status.ARCHIVED):
         if [draft.says for draft in claims] != [draft.says for draft in claims_of(row)]:
             raise History(f"this memory is {row.status}: what it claims is history")
         rewrite(Newcomer(row, vector), model=model)
-        return
+        return Admission(row)
     if model is not None:  # nobody read where the new text says them
         claims = [replace(draft, span=None) for draft in claims]
     disputed = row.status == Status.DISPUTED
-    readmit(
+    return readmit(
         Newcomer(row, vector, claims, certain_claims(row.content, row.extra)),
         model=model,
         now=now,

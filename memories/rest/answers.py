@@ -317,13 +317,18 @@ class PendingConflictAnswer(serializers.Serializer[Any]):
 _opened = PendingConflictAnswer().to_representation
 
 
-class StoredAnswer(FragmentAnswer):
+class ChangedAnswer(FragmentAnswer):
+    """A fragment just changed, and what that did to others."""
+
+    superseded = serializers.ListField(child=serializers.UUIDField())
+    pending_conflicts = PendingConflictAnswer(many=True)
+
+
+class StoredAnswer(ChangedAnswer):
     """A fragment just stored, and what that did to others."""
 
     deduplicated = serializers.BooleanField()
     replaced = serializers.BooleanField(help_text="It stood under this key already and says this now.")
-    superseded = serializers.ListField(child=serializers.UUIDField())
-    pending_conflicts = PendingConflictAnswer(many=True)
 
 
 # Making a serializer copies every field, which takes longer than answering: those at rest are used again.
@@ -358,8 +363,15 @@ def stored(
             **shown,
             "deduplicated": admission.deduplicated,
             "replaced": admission.replaced,
-            "superseded": [str(other) for other in admission.superseded],
-            "pending_conflicts": [_opened(conflict) for conflict in admission.pending_conflicts],
+            **effects_of(admission),
         }
         for admission, shown in zip(admissions, answers(rows, now=now, model=model), strict=True)
     ]
+
+
+def effects_of(admission: Admission) -> dict[str, Any]:
+    """Return what a fragment did to others that was stored or changed."""
+    return {
+        "superseded": [str(other) for other in admission.superseded],
+        "pending_conflicts": [_opened(conflict) for conflict in admission.pending_conflicts],
+    }

@@ -52,6 +52,29 @@ def test_metadata_changes_and_counts_the_revision(alice):
     assert answer.json()["created_at"] == body["created_at"]
 
 
+BUDGET = {"subject": "user", "predicate": "budget"}
+
+
+@pytest.mark.parametrize("change", [{"claim": {**BUDGET, "value": "$0"}}, {"content": "The user's budget is $0."}])
+def test_a_change_that_loses_at_the_gate_answers_against_what_it_waits(alice, bob, change):
+    strong = stored(alice, content="It is $750.", claim={**BUDGET, "value": "$750"}, provenance={"source": "system"})
+    weak = stored(bob)
+    answer = bob.client.patch(f"{URL}/{weak['id']}", change, format="json").json()
+    (conflict,) = answer["pending_conflicts"]
+    assert (answer["status"], answer["superseded"]) == ("quarantined", [])
+    assert conflict["existing_id"] == strong["id"]
+    assert bob.client.get(f"/api/v1/conflicts/{conflict['id']}").json()["reason"] == conflict["reason"]
+
+
+def test_a_change_answers_what_it_replaced(alice):
+    former = stored(alice, content="It is $750.", claim={**BUDGET, "value": "$750"})
+    row = stored(alice)
+    answer = alice.client.patch(f"{URL}/{row['id']}", {"claim": {**BUDGET, "value": "$900"}}, format="json").json()
+    assert (answer["status"], answer["superseded"], answer["pending_conflicts"]) == ("active", [former["id"]], [])
+    answer = alice.client.patch(f"{URL}/{row['id']}", {"tags": ["x"]}, format="json").json()
+    assert (answer["superseded"], answer["pending_conflicts"]) == ([], [])
+
+
 def test_a_new_text_keeps_the_old_one_and_is_found_by_its_own_words(alice, count):
     body = stored(alice)
     alice.client.patch(f"{URL}/{body['id']}", {"content": "The kingfisher moved in."}, format="json")

@@ -849,13 +849,13 @@ class AsyncFragmentsCalls:
 
     async def change(
         self, fragment_id: str, /, *, if_match: str | None = None, **body: Unpack[m.PatchedFragmentChangeRequest]
-    ) -> m.FragmentAnswer:
-        """Changes fields; a new text keeps the old one in the history.
+    ) -> m.ChangedAnswer:
+        """Changes fields; a new text keeps the old one in the history, and passes the gate as when it is stored.
 
         `revision` or `If-Match` guards against lost updates. The newest 500 former texts are kept; only its writer or a
         person may give a new one.
         """
-        answer: m.FragmentAnswer = await self._transport.request(
+        answer: m.ChangedAnswer = await self._transport.request(
             "PATCH",
             "/api/v1/fragments/{fragment_id}",
             places={"fragment_id": fragment_id},

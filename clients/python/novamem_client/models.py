@@ -527,6 +527,62 @@ class CaseValueAnswer(TypedDict):
     carried: CarriedAnswer
 
 
+class ChangedAnswer(TypedDict):
+    """A fragment just changed, and what that did to others."""
+
+    id: str
+    namespace: str
+    user: str | None
+    project: str
+    agent_id: str
+    type: TypeEnum
+    content: str
+    key: str | None
+    category: str | None
+    source_type: SourceTypeEnum
+    source_id: str | None
+    source_ids: List[str]
+    workflow_id: str | None
+    conversation_id: str | None
+    sequence: int | None
+    tags: List[str]
+    entities: List[EntityAnswer]
+    topics: List[str]
+    outcome: OutcomeEnum | None
+    importance: float
+    emotional_valence: float
+    is_pinned: bool
+    is_anchor: bool
+    status: StatusEnum
+    archived_reason: str | None
+    tier: TierEnum
+    compression: CompressionEnum
+    base_relevance: float
+    relevance_score: float
+    effective_weight: float
+    access_count: int
+    created_at: str
+    updated_at: str
+    event_at: str | None
+    last_accessed_at: str | None
+    revision: int
+    extra: Dict[str, Any]
+    claim: ClaimAnswer | None
+    claims: List[ClaimAnswer]
+    provenance: ProvenanceAnswer
+    trust: float
+    confidence: float
+    reinforcements: int
+    disputes: int
+    superseded_by: str | None
+    supersedes: List[str]
+    links: List[LinkAnswer]
+    contested: List[ContestAnswer]
+    embedding: EmbeddingAnswer
+    superseded: List[str]
+    pending_conflicts: List[PendingConflictAnswer]
+
+
 class ChangedNamespaceAnswer(TypedDict):
     """A namespace, and the operation that builds its keywords anew where its language is another one."""
 
@@ -2386,10 +2442,10 @@ class StoredAnswer(TypedDict):
     links: List[LinkAnswer]
     contested: List[ContestAnswer]
     embedding: EmbeddingAnswer
-    deduplicated: bool
-    replaced: bool
     superseded: List[str]
     pending_conflicts: List[PendingConflictAnswer]
+    deduplicated: bool
+    replaced: bool
 
 
 class StoredList(TypedDict):
