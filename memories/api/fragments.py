@@ -22,7 +22,7 @@ from memories.models.answer_rows import load_answer_rows
 from memories.providers import active_model
 from memories.rest.answers import ChangedAnswer, FragmentAnswer, StoredAnswer, answers, effects_of
 from memories.rest.authentication import principal_of
-from memories.rest.entity_tags import ETAG, IF_MATCH, matching, tagged
+from memories.rest.entity_tags import ETAG, IF_MATCH, matching, tagged, with_tag
 from memories.rest.fields import AboutUserQuery, validated
 from memories.rest.fragment_lists import ListQuery, matching_fragments
 from memories.rest.fragments import (
@@ -91,7 +91,7 @@ class StoreView(APIView):
     @extend_schema(
         operation_id="fragments_store",
         request=FragmentInput,
-        parameters=[IDEMPOTENCY],
+        parameters=[IDEMPOTENCY, ETAG],
         responses={201: StoredAnswer, 200: StoredAnswer},
     )
     def post(self, request: Request) -> Response:
@@ -109,11 +109,8 @@ class StoreView(APIView):
             status = 200 if admission.deduplicated or admission.replaced else 201
             return IdempotentAnswer(status, lambda: stored_answers(principal, [admission])[0], [admission.fragment.id])
 
-        return with_capacity(
-            principal,
-            answer_once(request, prepare=lambda: prepare([draft], model=principal.active_model), effect=effect),
-            stored=1,
-        )
+        answer = answer_once(request, prepare=lambda: prepare([draft], model=principal.active_model), effect=effect)
+        return with_capacity(principal, with_tag(answer), stored=1)
 
 
 def _page(request: Request, principal: Principal, rows: QuerySet[Any], query: dict[str, Any]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from memories.ingest.updates import refuse_stale
 from memories.models import Fragment
 
 ETAG = OpenApiParameter(
-    "ETag", str, OpenApiParameter.HEADER, response=[200], description="The revision, for `If-Match`."
+    "ETag", str, OpenApiParameter.HEADER, response=[200, 201], description="The revision, for `If-Match`."
 )
 IF_MATCH = OpenApiParameter(
     "If-Match", str, OpenApiParameter.HEADER, description='The ETag that was read, as `"3"`: 412 if it has changed.'
@@ -41,8 +41,14 @@ class ComparesRevision(BasePermission):
 
 def tagged(answer: dict[str, Any]) -> Response:
     """Return the response that carries its revision as an `ETag`; what has none goes without."""
-    revision = answer["revision"]
-    return Response(answer, headers=None if revision is None else {"ETag": f'"{revision}"'})
+    return with_tag(Response(answer))
+
+
+def with_tag(response: Response) -> Response:
+    """Let a response carry the revision of what it answers as an `ETag`; what has none goes without."""
+    if (revision := response.data["revision"]) is not None:
+        response.headers["ETag"] = f'"{revision}"'
+    return response
 
 
 @contextmanager

@@ -52,6 +52,20 @@ def test_metadata_changes_and_counts_the_revision(alice):
     assert answer.json()["created_at"] == body["created_at"]
 
 
+def test_a_stored_memory_is_answered_with_its_revision(alice):
+    body = {**HERON, "key": "heron"}
+    answers = [
+        alice.client.post(URL, {**body, **more}, format="json") for more in ({}, {"tags": ["x"]}, {"tags": ["y"]})
+    ]
+    assert [(a.status_code, a.headers["ETag"]) for a in answers] == [(201, '"1"'), (200, '"2"'), (200, '"3"')]
+    assert alice.client.get(f"{URL}/{answers[0].json()['id']}").headers["ETag"] == '"3"'
+
+
+def test_an_answer_that_is_given_again_has_the_revision_that_it_tells(alice):
+    answers = [alice.client.post(URL, HERON, format="json", headers={"Idempotency-Key": "k"}) for _ in range(2)]
+    assert [(a.status_code, a.headers["ETag"]) for a in answers] == [(201, '"1"')] * 2
+
+
 BUDGET = {"subject": "user", "predicate": "budget"}
 
 
