@@ -2281,7 +2281,6 @@ export interface UserExport {
   tombstones: Array<TombstoneAnswer>;
 }
 
-/** A page of users, by name. */
 export interface UserPage {
   next: string | null;
   previous: string | null;

@@ -21,8 +21,8 @@ KNOWN = """
     SELECT s."user", array_agg(r.name ORDER BY r.name), sum(held.memories)::int, min(s.created_at)
     FROM (
         SELECT DISTINCT k."user" COLLATE "C" AS "user" FROM memories_namespace k
-        WHERE k.project_id = %(project)s AND k.parent_id = ANY (%(roots)s) AND k."user" COLLATE "C" > %(after)s
-        ORDER BY 1 LIMIT %(limit)s
+        WHERE k.project_id = %(project)s AND k.parent_id = ANY (%(roots)s) AND k."user" COLLATE "C" {beyond} %(after)s
+        ORDER BY 1 {order} LIMIT %(limit)s
     ) AS page
     JOIN memories_namespace s ON s.project_id = %(project)s AND s."user" = page."user"
     JOIN memories_namespace r ON r.project_id = s.project_id AND r.id = s.parent_id
@@ -31,7 +31,8 @@ KNOWN = """
         WHERE f.project_id = s.project_id AND f.namespace_id = s.id
     ) AS held
     WHERE s.parent_id = ANY (%(roots)s)
-    GROUP BY s."user" ORDER BY s."user" COLLATE "C" """
+    GROUP BY s."user" ORDER BY s."user" COLLATE "C" {order}"""
+ONWARD, BACK = KNOWN.format(beyond=">", order="ASC"), KNOWN.format(beyond="<", order="DESC")
 
 # Below each namespace the first of its users.
 FIRST = """
@@ -87,15 +88,20 @@ class Kept:
     tombstones: Sequence[Tombstone]
 
 
-def known_users(principal: Principal, namespace: str | None, *, after: str = "", limit: int) -> list[User]:
-    """Return the users whom the principal reaches, by name, those behind `after`. Raise NotFound."""
+def known_users(
+    principal: Principal, namespace: str | None, *, after: str = "", limit: int, back: bool = False
+) -> list[User]:
+    """Return the users whom the principal reaches, by name, those behind `after`. Raise NotFound.
+
+    With `back` those before it, the nearest first.
+    """
     principal.require(Verb.READ)
     with access.enter(principal.of_everybody(), why="users"):
         roots = [row.id for row in _roots(principal, namespace)]
         found: list[User] = []
         while len(found) < limit:
             params = {"project": principal.project_id, "roots": roots, "after": after, "limit": limit}
-            rows = [User(*row) for row in fetch(KNOWN, params)]
+            rows = [User(*row) for row in fetch(BACK if back else ONWARD, params)]
             found += [row for row in rows if principal.speaks_for(row.user)]
             if len(rows) < limit:
                 break

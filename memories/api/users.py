@@ -11,7 +11,8 @@ from rest_framework.views import APIView
 
 from memories import erasure
 from memories.access import NotFound, users
-from memories.api.pagination import NO_CURSOR
+from memories.api.pagination import cursor_of, links_of, page_of
+from memories.cursors import Cursor
 from memories.models.namespace import BadUser, user_of
 from memories.rest.answers import FragmentAnswer
 from memories.rest.authentication import USER, decoded_user, key_of
@@ -59,14 +60,6 @@ class UserAnswer(serializers.Serializer[Any]):
         return address_of(row.user)
 
 
-class UserPage(serializers.Serializer[Any]):
-    """A page of users, by name."""
-
-    next = serializers.CharField(allow_null=True)
-    previous = serializers.CharField(allow_null=True)
-    results = UserAnswer(many=True)
-
-
 class UserExport(serializers.Serializer[Any]):
     """All that is kept of a user."""
 
@@ -100,29 +93,23 @@ def _meant(request: Request, address: str) -> str:
     return user
 
 
-def _after(query: dict[str, Any]) -> str:
-    """Return the user behind whom a page begins. Raise ValidationError for a cursor that names none."""
-    try:
-        return user_at(query["cursor"]) if "cursor" in query else ""
-    except NotFound as error:
-        raise serializers.ValidationError({"cursor": [NO_CURSOR]}) from error
+def _place_of(row: users.User, *, back: bool) -> Cursor:
+    return Cursor.at(row, ("user",), back=back)
 
 
 class UsersView(APIView):
     """Users."""
 
-    @extend_schema(operation_id="users_list", parameters=[UsersQuery], responses={200: UserPage})
+    @extend_schema(operation_id="users_list", parameters=[UsersQuery], responses={200: page_of(UserAnswer)})
     def get(self, request: Request) -> Response:
         """The users whom the key reaches, by name, and how many memories are kept of each."""
         query = validated(UsersQuery, request.query_params.dict())
-        after = _after(query)
-        limit = query["limit"]
-        found = users.known_users(key_of(request), query.get("namespace"), after=after, limit=limit + 1)
-        more = address_of(found[limit - 1].user) if len(found) > limit else None
-        url = request.build_absolute_uri(request.path)
-        named = f"&namespace={query['namespace']}" if "namespace" in query else ""
-        page = {"next": more and f"{url}?limit={limit}&cursor={more}{named}", "previous": None}
-        return Response({**page, "results": UserAnswer(found[:limit], many=True).data})
+        cursor, limit = cursor_of(query.get("cursor"), times=0, ids=0, texts=1), query["limit"]
+        after, back = (cursor.values[0], cursor.back) if cursor else ("", False)
+        found = users.known_users(key_of(request), query.get("namespace"), after=after, limit=limit + 1, back=back)
+        page = found[:limit][::-1] if back else found[:limit]
+        links = links_of(request, page, _place_of, more=len(found) > limit, cursor=cursor)
+        return Response({**links, "results": UserAnswer(page, many=True).data})
 
 
 class UserExportView(APIView):

@@ -335,6 +335,29 @@ def test_users_are_listed_with_what_is_kept_of_them(alice, homes):
     ]
 
 
+def test_pages_of_users_lead_on_and_back(alice):
+    names = ["Zoë", "ann", "b|en", "carl", "dora"]
+    for name in names:
+        keep(alice, name, f"{name} sails.")
+    first = alice.client.get("/api/v1/users?namespace=acme:main&limit=2").json()
+    second = alice.client.get(first["next"]).json()
+    third = alice.client.get(second["next"]).json()
+    pages = [[row["user"] for row in page["results"]] for page in (first, second, third)]
+    assert pages == [names[:2], names[2:4], names[4:]]
+    assert first["previous"] is third["next"] is None
+    back = alice.client.get(third["previous"]).json()
+    assert (back["results"], back["next"] is None) == (second["results"], False)
+    begin = alice.client.get(back["previous"]).json()
+    assert (begin["results"], begin["previous"]) == (first["results"], None)
+    assert alice.client.get(begin["next"]).json()["results"] == second["results"]
+
+
+@pytest.mark.parametrize("cursor", ["x", "YW5u", "PnxhAA"])
+def test_what_is_no_cursor_of_users_is_refused(alice, cursor):
+    answer = alice.client.get("/api/v1/users", {"cursor": cursor})
+    assert (answer.status_code, answer.json()["errors"][0]["field"]) == (400, "cursor")
+
+
 def test_export_holds_all_of_one_user_and_nothing_of_another(alice, homes):
     keep(alice, "ann", "Ann sails.", namespace="acme:other")
     answer = alice.client.get(f"/api/v1/users/{address('ann')}/export")

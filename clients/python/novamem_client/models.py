@@ -2587,8 +2587,6 @@ class UserExport(TypedDict):
 
 
 class UserPage(TypedDict):
-    """A page of users, by name."""
-
     next: str | None
     previous: str | None
     results: List[UserAnswer]
