@@ -3,10 +3,12 @@
 import hmac
 import ipaddress
 import os
+from collections.abc import Callable
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.cache import never_cache
+from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_safe
 from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, CollectorRegistry, generate_latest, multiprocess
 
@@ -14,15 +16,18 @@ from memories import health, readings
 from memories.rest.problem_details import problem
 
 
-@never_cache
-@require_safe
+def _probe(view: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
+    """Return a view that is read only and never kept; another method is refused before anybody asks for a token."""
+    return csrf_exempt(never_cache(require_safe(view)))
+
+
+@_probe
 def healthz(request: HttpRequest) -> JsonResponse:
     """The process answers."""
     return JsonResponse({"status": health.OK})
 
 
-@never_cache
-@require_safe
+@_probe
 def readyz(request: HttpRequest) -> JsonResponse:
     """`ok | degraded | down` per part; 503 while memories can't be read or written."""
     parts = health.check_parts()
@@ -32,8 +37,7 @@ def readyz(request: HttpRequest) -> JsonResponse:
     return JsonResponse({"status": status, "parts": parts}, status=503 if status == health.DOWN else 200)
 
 
-@never_cache
-@require_safe
+@_probe
 def metrics(request: HttpRequest) -> HttpResponse:
     """Prometheus' text, for this machine and for whoever has METRICS_TOKEN."""
     if _is_trusted(request):

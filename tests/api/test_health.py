@@ -6,6 +6,7 @@ import time
 
 import pytest
 from django.db import OperationalError
+from django.test import Client
 from django.utils import timezone
 
 from memories import health
@@ -30,6 +31,13 @@ def parts(client):
 
 def test_healthz_asks_nothing_of_the_database(client):
     assert client.get("/healthz").json() == client.get("/health").json() == {"status": "ok"}
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/health", "/readyz", "/metrics"])
+@pytest.mark.parametrize("method", ["post", "put", "delete"])
+def test_probes_are_only_read(path, method):
+    answer = getattr(Client(enforce_csrf_checks=True), method)(path)
+    assert (answer.status_code, answer.headers["Allow"]) == (405, "GET, HEAD")
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/readyz", "/metrics"])
