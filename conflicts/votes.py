@@ -17,6 +17,7 @@ from memories import access
 from memories.access import NotFound, NotPermitted, Principal
 from memories.models import Access, Claim, Fragment
 from memories.models.enums import SourceClass, Status
+from memories.models.scoring import DECIMALS
 
 DISPUTE_THRESHOLD: float = settings.DISPUTE_THRESHOLD  # of trust
 OUTVOTED = 5  # owners who dispute, when nobody supports
@@ -108,8 +109,9 @@ def roots_of(fragment: Fragment) -> frozenset[str]:
 
 def reinforce(fragment: Fragment, voter: Voter, *, now: datetime.datetime) -> Counted:
     """It helped: the fragment is fresher and weighs more each time; trust counts each owner once."""
-    fragment.base_relevance += RELEVANCE_GAIN * (1 - fragment.base_relevance)
-    heavier = min(1.0, fragment.importance + IMPORTANCE_GAIN)
+    fresher = fragment.base_relevance + RELEVANCE_GAIN * (1 - fragment.base_relevance)
+    fragment.base_relevance = round(fresher, DECIMALS)
+    heavier = round(min(1.0, fragment.importance + IMPORTANCE_GAIN), DECIMALS)
     fragment.importance = bounded_importance(heavier, rank=voter.rank, standing=fragment.importance)
     Access.objects.count_up(fragment.project_id, {fragment.id: 0}, {fragment.id: now})
     foreign = voter.owner_id != fragment.owner_id

@@ -24,6 +24,7 @@ COLD, FADED = settings.DECAY["cold_below"], settings.DECAY["archive_below"]
 # What a read on a further day multiplies stability by, and the most of it; stability divides the rate of decay.
 MORE_STABLE, MOST_STABLE = 1.3, 10.0
 LEAST, MOST = 0.1, 1.0  # importance
+DECIMALS = 12  # of what is added up and kept: beyond are only the errors of binary fractions
 
 # From this importance on upkeep neither shortens nor evicts; the most that a weak writer may give.
 PROTECTED: float = settings.PROTECTED_IMPORTANCE
@@ -98,7 +99,7 @@ class Rates:
         """
         bonus = {"manual": self.weight_manual, "conversation": self.weight_conversation}.get(source_type, 0.0)
         weight = self.weight_base + self.weight_entity * entities + self.weight_valence * abs(valence) + bonus
-        return min(MOST, max(LEAST, weight))
+        return round(min(MOST, max(LEAST, weight)), DECIMALS)
 
     def effective_weight(
         self, *, importance: float, access_count: int, age_days: float, valence: float, pinned_or_anchor: bool

@@ -205,6 +205,15 @@ class TestCorroborate:
         assert [vote(agent, fragment, "corroborate")["corroboration"] for agent in (bob, bob, dave)] == [2, 2, 3]
 
 
+def test_reinforcing_keeps_no_error_of_binary_fractions(alice, bob, store_fragment):
+    fragment = store_fragment(importance=0.5)
+    seen = []
+    for _ in range(8):
+        vote(bob, fragment, "reinforce")
+        seen.append(read(alice, fragment)["importance"])
+    assert seen == [0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9]
+
+
 class TestLastWord:
     """An owner does not say both that it is wrong and that it is right."""
 

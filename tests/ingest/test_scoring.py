@@ -47,6 +47,9 @@ class TestInitialImportance:
     def test_everything_together_adds_up(self) -> None:
         assert importance(entities=1, valence=-0.5, source_type="conversation") == pytest.approx(0.75)
 
+    def test_no_error_of_binary_fractions_is_kept(self) -> None:
+        assert [importance(entities=n, source_type="manual") for n in range(4)] == [0.8, 0.85, 0.9, 0.95]
+
     def test_it_is_capped_at_one(self) -> None:
         assert importance(entities=50, valence=1.0, source_type="manual") == 1.0
 
