@@ -12,7 +12,7 @@ from functools import lru_cache, partial
 
 from conflicts.enums import Normaliser
 from conflicts.free_text import sightings
-from conflicts.free_text.cues import CLOSED, COMPANY, CUES, PEOPLE, Cue
+from conflicts.free_text.cues import CHANGED, CLOSED, COMPANY, CUES, PEOPLE, Cue
 from conflicts.free_text.owners import speaks_of
 from conflicts.free_text.passages import Passage, passages, stem, stems_of
 from conflicts.free_text.sightings import Sighting
@@ -89,6 +89,7 @@ DENIED_AFTER = re.compile(
     r"|(?:up|down)? ?to (?=[$€£\d]|(?-i:[A-Z]))|doesn't|does not)",
     re.IGNORECASE,
 )
+NOT_CHANGED = re.compile(rf"\W{{0,3}}(?:\w+ )?(?:is|was|were)(?: not|n't) (?:{CHANGED})\b", re.IGNORECASE)
 UNCERTAIN = re.compile(
     r"\b(?:if|unless|whether|suppose|supposing|would|could be|might|what if|hypothetical\w*|imagine|pretend|example"
     r"|for instance|e\.g"
@@ -444,6 +445,7 @@ def denied(passage: Passage, own: Sighting, *, strict: bool) -> bool:
     before, after = passage.text[max(0, own.start - 60) : own.start], passage.text[own.end : own.end + 60]
     pattern = STRICT_BEFORE if strict else DENIED_BEFORE
     before = AT_MOST.sub("", ORDERED.sub("", before))
+    after = "" if strict and NOT_CHANGED.match(after) else after
     return bool(pattern.search(before) or DENIED_AFTER.match(after))
 
 

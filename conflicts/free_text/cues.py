@@ -16,6 +16,15 @@ PEOPLE = word_list(__file__, "people")
 NEUTRAL = word_list(__file__, "neutral")
 RELATIVES = word_list(__file__, "relatives")
 COLORS = word_list(__file__, "colors")
+# What was done to a value that is another one now, to be found in a text.
+CHANGED = "|".join(
+    [
+        "(?:brought|put|called|taken) (?:forward|back|down|off)",
+        "(?:went|gone) (?:up|down|from)",
+        "turned into",
+        *sorted(word_list(__file__, "changed")),
+    ]
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conflicts.free_text import sightings
+from conflicts.free_text.changes import Span, is_changed
 from conflicts.free_text.contradictions import (
     BLOCKS,
     CLAUSES,
@@ -95,7 +96,8 @@ def is_in_doubt(passages: Sequence[Passage], claim: Standing, nearness: Nearness
     if nearness.is_asked_for and not own:
         return bool(passages) and (spoken or foreign or nearness.reaches(NEAR))
     values = any(others for _, others in seen)
-    if not (foreign or own and values or _is_of_subject(passages, claim)):
+    named = own and any(_keys(passage, claim, weakly=False) for passage in passages)
+    if not (foreign or own and values or named or _is_of_subject(passages, claim)):
         return False
     if kind[0] is None or foreign and claim.predicate in CLOSED:
         return not own and (foreign or nearness.reaches(ALIKE))
@@ -117,7 +119,8 @@ def _may_replace(
         given_up = any(
             denied(passage, one, strict=not others) or LEFT.search(passage.text, 0, one.start) for one in own
         )
-        return given_up or bool(others) and not _names_key(passage, claim, weakly=False)
+        keys = _keys(passage, claim, weakly=False)
+        return given_up or bool(others and not keys) or is_changed(passage, claim, own, others, keys)
     return any(
         not _is_anothers(passage, one)
         and (spoken or not _is_year(one, claim) and not _is_another_thing(passage, one, claim))
@@ -125,10 +128,11 @@ def _may_replace(
     )
 
 
-def _names_key(passage: Passage, claim: Standing, *, weakly: bool = True) -> bool:
-    """Return whether a phrase stands there that speaks of the claim's predicate, among others."""
-    stems = [word.stem for word in passage.words]
-    return any(True for cue in cues_of(claim) if weakly or not cue.weak for _ in places_of(cue, stems))
+def _keys(passage: Passage, claim: Standing, *, weakly: bool = True) -> list[Span]:
+    """Return where phrases stand that speak of the claim's predicate, among others."""
+    stems, words = [word.stem for word in passage.words], passage.words
+    found = (place for cue in cues_of(claim) if weakly or not cue.weak for place in places_of(cue, stems))
+    return [(words[start].start, words[end - 1].end) for start, end in found]
 
 
 def _is_of_subject(passages: Sequence[Passage], claim: Standing) -> bool:
@@ -188,7 +192,7 @@ def _may_deny(passage: Passage, claim: Standing) -> bool:
     """Return whether a sentence may say that a value, which others may stand beside, is none."""
     stems = {word.stem for word in passage.words}
     named = set(stems_of(claim.value)) <= stems
-    if stems & FELLOWS or not _is_of_subject([passage], claim) or not (named or _names_key(passage, claim)):
+    if stems & FELLOWS or not _is_of_subject([passage], claim) or not (named or _keys(passage, claim)):
         return False
     if named and NOT_FINE.search(passage.text):
         return False

@@ -61,6 +61,20 @@ def test_any_other_near_text_names_what_is_on_record_where_that_is_asked_for(hit
     assert (hits[text]["contradicts"], hits[text]["on_record"]["value"]) == (None, "$750")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The budget of $750 was revised down to $500 today.",
+        "The user's $750 budget was halved.",
+        "The user's budget of $750 has been extended.",
+    ],
+)
+def test_a_text_that_states_the_value_and_changes_it_stands_below_the_claim(hits_by_text, text):
+    truth, hits = hits_by_text(text, importance=1.0)
+    assert [hit["id"] for hit in hits.values()][0] == truth
+    assert hits[text]["on_record"]["value"] == "$750"
+
+
 def test_a_text_in_doubt_when_another_thing_is_asked_has_to_be_nearer(hits_by_text):
     _, hits = hits_by_text(
         "For all of this my answer to the herons at the mill is $13.", NEAR, query="Is this an answer?"
