@@ -7,6 +7,7 @@ from typing import Any
 
 from conflicts.authority import SOURCE_RANK
 from conflicts.public import ClaimDraft, Statement
+from memories.extraction.abstentions import OPPOSITES, abstentions
 from memories.extraction.claims import Extracted, extract
 from memories.extraction.deeds import PASSING
 from memories.models import Fragment
@@ -80,11 +81,12 @@ def read_text(
     """
     extracted = extract(content, speaker=speaker) if read_before is None else read_before
     found = [statement for statement in extracted if statement.certain]
+    found = [*found, *abstentions(content, found)]
     claims = [statement for statement in found if not statement.negated and not statement.quoted]
     parts = [part for part in procedure_of(extra) if part not in content]
     beside = [statement for part in parts for statement in extract(part) if statement.certain]
     return Reading(
-        statements=[*(_denied_diets(content, claims) if claim else ())]
+        statements=[*(_resumed(content, claims) if claim else ())]
         + [
             Statement(
                 statement.subject,
@@ -103,12 +105,14 @@ def read_text(
     )
 
 
-def _denied_diets(content: str, claims: Sequence[Extracted]) -> Iterator[Statement]:
-    """Return the diets that somebody took back who says of themselves that they eat something again."""
-    for eaten in claims:
-        if eaten.predicate == "eats" and eaten.first_person and AGAIN.match(content, eaten.span[1]):
-            for diet in EXCLUDING.get(eaten.value.lower(), ()):
-                yield Statement(eaten.subject, "diet", diet, negated=True, retracts=True)
+def _resumed(content: str, claims: Sequence[Extracted]) -> Iterator[Statement]:
+    """Return the diets and abstentions that somebody took back who says of themselves that they eat something again."""
+    for claim in claims:
+        if claim.predicate not in OPPOSITES or not claim.first_person or not AGAIN.match(content, claim.span[1]):
+            continue
+        yield Statement(claim.subject, OPPOSITES[claim.predicate], claim.value, negated=True, retracts=True)
+        for diet in EXCLUDING.get(claim.value.lower(), ()) if claim.predicate == "eats" else ():
+            yield Statement(claim.subject, "diet", diet, negated=True, retracts=True)
 
 
 def certain_claims(content: str, extra: Mapping[str, Any]) -> Sequence[Statement]:

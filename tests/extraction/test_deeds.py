@@ -174,15 +174,24 @@ def test_an_assistant_s_deeds_are_nobody_s():
         "I separated from Anna at the airport.",
         "I moved out of Berlin office to the second floor.",
         "I stopped drinking coffee at noon.",
-        "I eat gluten-free bread now.",
-        "I eat vegan cheese now.",
-        "I eat peanut butter now.",
-        "I eat plant-based meat again.",
         "I eat meat now and then.",
     ],
 )
 def test_what_may_be_or_was_for_an_hour_ends_nothing(text):
     assert [s for s in read_text(text, {}).statements if s.retracts] == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I eat gluten-free bread now.",
+        "I eat vegan cheese now.",
+        "I eat peanut butter now.",
+        "I eat plant-based meat again.",
+    ],
+)
+def test_what_a_diet_allows_ends_no_diet(text):
+    assert "diet" not in {s.predicate for s in read_text(text, {}).statements if s.retracts}
 
 
 @pytest.mark.parametrize(
