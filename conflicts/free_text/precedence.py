@@ -33,7 +33,10 @@ ARTICLES = frozenset({"the", "a", "an", "my", "our"})
 
 @dataclass(frozen=True, slots=True)
 class Upheld:
-    """A standing claim, of which fragment, and its rank: its authority, or that of the ruling that chose its value."""
+    """A standing claim, of which fragment, and its rank: its authority, or that of the ruling that chose its value.
+
+    `ruled`: the authority of that ruling, 0 without one.
+    """
 
     fragment_id: uuid.UUID
     namespace_id: uuid.UUID
@@ -44,6 +47,7 @@ class Upheld:
     key: bytes
     rank: int
     source: str
+    ruled: int = 0
     vector: Vector | None = field(default=None, compare=False)  # of its fragment, where it has one
 
 
@@ -75,12 +79,10 @@ class ClaimsAtHand:
 
     @cached_property
     def asked_for(self) -> list[Upheld]:
-        """Of each key that the question asks for the claim of most rank, the strongest first."""
-        passages, best = read(self.question), {}
-        for claim in sorted(self.claims, key=lambda one: (-one.rank, one.fragment_id)):
-            if claim.key not in best and is_spoken_of(passages, self.standing(claim)):
-                best[claim.key] = claim
-        return list(best.values())
+        """The claims that the question asks for, the strongest first: of a key that many scopes claim, all of them."""
+        passages = read(self.question)
+        found = [claim for claim in self.claims if is_spoken_of(passages, self.standing(claim))]
+        return sorted(found, key=lambda one: (-one.rank, one.fragment_id))
 
     def standing(self, claim: Upheld) -> Standing:
         """Return the claim with what its predicate's rule says."""
@@ -112,16 +114,16 @@ class ClaimsAtHand:
     def in_doubt_of(self, text: str, vector: Vector | None, claims: Iterable[Upheld]) -> Upheld | None:
         """Return the strongest of the claims of which a text may state another value, those asked for first.
 
-        None where it states the value of another claim of the same key and of no less rank.
+        None where it states the value of another claim of the same scope, the same key and of no less rank.
         """
         passages, asked_for = self.passages(text), set(self.asked_for)
         named = set(self._near(passages, claims))
         nearness = {one: Nearness.between(vector, one.vector, is_asked_for=one in asked_for) for one in claims}
         held = [one for one, near in nearness.items() if one in asked_for or one in named or near.reaches(ALIKE)]
         for claim in sorted(held, key=lambda one: (one not in asked_for, -one.rank))[:MOST_HELD]:
-            of_key = [one for one in self.claims if one.key == claim.key and one.rank >= claim.rank]
             if all(
-                is_in_doubt(passages, self.standing(one), nearness[claim], exclusive=one.exclusive) for one in of_key
+                is_in_doubt(passages, self.standing(one), nearness[claim], exclusive=one.exclusive)
+                for one in (claim, *self._beside(claim))
             ):
                 return claim
         return None
@@ -154,9 +156,13 @@ class ClaimsAtHand:
         return self._read[text]
 
     def _is_said_beside(self, value: str, claim: Upheld) -> bool:
-        """Return whether a claim of no less rank has the value: what is weaker vouches for nobody."""
-        others = [one for one in self.claims if one.key == claim.key and one.fragment_id != claim.fragment_id]
-        return any(agrees(value, self.standing(other)) for other in others if other.rank >= claim.rank)
+        """Return whether a claim that stands beside it has the value."""
+        return any(agrees(value, self.standing(other)) for other in self._beside(claim))
+
+    def _beside(self, claim: Upheld) -> list[Upheld]:
+        """Return the others of its key and no less rank: what is weaker, or of another scope, vouches for nobody."""
+        of_key = [one for one in self.claims if (one.key, one.namespace_id) == (claim.key, claim.namespace_id)]
+        return [one for one in of_key if one.fragment_id != claim.fragment_id and one.rank >= claim.rank]
 
     def _near(self, passages: Sequence[Passage], claims: Iterable[Upheld]) -> list[Upheld]:
         """Return those whose subject and predicate the words of a text can name at all."""

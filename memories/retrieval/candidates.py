@@ -205,7 +205,7 @@ PLAIN = "f.authority, NULL::uuid, '', NULL, NULL"
 SAID_BESIDE = "CASE WHEN jsonb_exists_any(f.extra, '{trigger,steps}') THEN f.extra::text END"
 BELIEVED = f"""greatest(f.authority, {text_ruled("f")}), f.owner_id, f.content,
         (SELECT jsonb_agg(jsonb_build_array(m.subject, m.predicate, m.value, m.exclusive, encode(m.key_digest, 'hex'),
-            greatest(m.authority, {claim_ruled("m")})) ORDER BY m.position)::text
+            m.authority, {claim_ruled("m")}) ORDER BY m.position)::text
         FROM memories_claim m WHERE m.project_id = f.project_id AND m.fragment_id = f.id AND m.status = 'active'),
         halfvec_send(e.vector)"""
 VECTOR_HEAD = 4  # bytes before the numbers of a vector as Postgres sends it
@@ -393,8 +393,8 @@ def _candidate(row: Sequence[Any]) -> Candidate:
     if beside:
         found.wording = wording_of(found.wording, orjson.loads(beside))
     found.claims = []
-    for subject, predicate, value, exclusive, key, claimed in orjson.loads(stated) if stated else ():
-        claim = (subject, predicate, value, exclusive, bytes.fromhex(key), claimed, found.source, found.vector)
+    for *told, key, authority, ruled in orjson.loads(stated) if stated else ():
+        claim = (*told, bytes.fromhex(key), max(authority, ruled or 0), found.source, ruled or 0, found.vector)
         found.claims.append(Upheld(found.id, found.namespace_id, *claim))
     found.keys = found.keys or [claim.key for claim in found.claims]
     return found

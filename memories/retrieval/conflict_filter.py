@@ -4,12 +4,11 @@ Inside a namespace the gate sees to it that one value stands. An answer draws on
 besides: of values that exclude each other it shows one (docs/spec.md §6).
 """
 
-import datetime
 import uuid
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from conflicts.authority import may_protect
 from conflicts.public import exclude_each_other
@@ -18,6 +17,20 @@ from memories.models import Claim
 from memories.models.enums import Status
 
 FOREIGN = 1000  # from here on namespaces of other agents
+
+
+class Ranked(Protocol):
+    """A claim: in which scope, how far it may be believed, the authority of the ruling that chose it (0: none)."""
+
+    @property
+    def namespace_id(self) -> uuid.UUID: ...
+    @property
+    def rank(self) -> int: ...
+    @property
+    def ruled(self) -> int: ...
+
+
+OfKey = TypeVar("OfKey", bound=Ranked)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,16 +53,13 @@ def rivalry(
     places: Mapping[uuid.UUID, int],
     nearest: Collection[uuid.UUID] = (),
 ) -> Rivalry:
-    """Return which claims of hits give way to those of other hits. `places` ranks their namespaces, 0 first.
+    """Return which claims of hits give way to those of other hits.
 
-    What the question's user said (in a scope of `nearest`) hides what is said for all, where it is no weaker than
-    that or no less than `user_implicit`, and no ruling speaks for that with more; what several users say of
-    themselves is no rivalry. Of other lasting claims those of the asked namespaces and the shared one go before other
-    agents', then authority decides (that of a ruling too), then the order of the namespaces, then the newer. A
-    session's claim is shown when the gate would let it replace the lasting one: nobody weaker hides in a session what
-    a stronger one said.
+    Of lasting claims the first by `nearest_first` stand, of equals the newer; what several users say of themselves is
+    no rivalry. A session's claim is shown when the gate would let it replace the lasting one: nobody weaker hides in a
+    session what a stronger one said.
     """
-    rivals, claimed = defaultdict(list), defaultdict[uuid.UUID, set[bytes]](set)
+    rivals, claimed = defaultdict[Any, list[Any]](list), defaultdict[uuid.UUID, set[bytes]](set)
     claims = Claim.objects.within(project_id).filter(status=Status.ACTIVE, fragment__in=list(ids))
     for claim in with_rank(claims.select_related("fragment")):
         # Scopes that have no rank are of all users, each of which speaks of themselves.
@@ -57,22 +67,34 @@ def rivalry(
         rivals[bytes(claim.key_digest), apart].append(claim)
         claimed[claim.fragment_id].add(bytes(claim.key_digest))
 
-    def strength(claim: Any) -> tuple[bool, bool, int, int, datetime.datetime, uuid.UUID]:
-        namespace = places.get(claim.namespace_id, 0)
-        near = claim.namespace_id in nearest and (may_protect(claim.rank) or claim.rank >= for_all)
-        near = near and claim.rank >= ruled
-        return near, namespace < FOREIGN, claim.rank, -namespace, claim.fragment.updated_at, claim.fragment_id
-
     lost = defaultdict[uuid.UUID, set[bytes]](set)
     for (key, _), group in rivals.items():
-        for_all = max((claim.rank for claim in group if claim.namespace_id not in nearest), default=0)
-        ruled = max((claim.ruled for claim in group if claim.namespace_id not in nearest), default=0)
-        group.sort(key=strength, reverse=True)
-        for fragment_id in {claim.fragment_id for claim in group} - {
-            claim.fragment_id for claim in _shown_claims(group)
-        }:
+        group.sort(key=lambda claim: (claim.fragment.updated_at, claim.fragment_id), reverse=True)
+        shown = _shown_claims(nearest_first(group, places=places, nearest=nearest))
+        for fragment_id in {claim.fragment_id for claim in group} - {claim.fragment_id for claim in shown}:
             lost[fragment_id].add(key)
     return Rivalry(claimed, lost)
+
+
+def nearest_first(
+    claims: Sequence[OfKey], *, places: Mapping[uuid.UUID, int], nearest: Collection[uuid.UUID]
+) -> list[OfKey]:
+    """Return claims of one key, those first that go before the others; equals as they come. `places` ranks namespaces.
+
+    What a user said (in a scope of `nearest`) hides what is said for all, where it is no weaker than that or no less
+    than `user_implicit`, and no ruling speaks for that with more. Of others those of the asked namespaces and the
+    shared one go before other agents', then authority decides (that of a ruling too), then the order of the namespaces.
+    """
+    wider = [claim for claim in claims if claim.namespace_id not in nearest]
+    for_all = max((claim.rank for claim in wider), default=0)
+    ruled = max((claim.ruled for claim in wider), default=0)
+
+    def strength(claim: OfKey) -> tuple[bool, bool, int, int]:
+        namespace = places.get(claim.namespace_id, 0)
+        near = claim.namespace_id in nearest and (may_protect(claim.rank) or claim.rank >= for_all)
+        return near and claim.rank >= ruled, namespace < FOREIGN, claim.rank, -namespace
+
+    return sorted(claims, key=strength, reverse=True)
 
 
 def _shown_claims(group: Sequence[Claim]) -> list[Claim]:

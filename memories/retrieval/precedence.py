@@ -1,19 +1,22 @@
 """Precedence: in which order candidates answer where claims stand, and how many places each may hold (ADR 0092). Pure.
 
-A claim that is asked for has a place, and stands before weaker texts that speak of its key. What states another value
-than a stronger claim never stands above it. Other namespaces, and each weaker owner where a claim is asked for, hold
-half of the places at most while others are left to fill them; the pieces of one message hold one.
+A claim that is asked for has a place, and stands before weaker texts that speak of its key: of several scopes' claims
+the one that hides the others. What states another value than a stronger claim that holds for it never stands above it.
+Other namespaces, and each weaker owner where a claim is asked for, hold half of the places at most while others are
+left to fill them; the pieces of one message hold one.
 """
 
 import heapq
 import uuid
-from collections import Counter
-from collections.abc import Hashable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from conflicts.free_text import ClaimsAtHand, Told, Upheld, Vector
 from memories.models import Claim, Fragment
 from memories.retrieval.candidates import Candidate
+from memories.retrieval.conflict_filter import nearest_first
 from memories.retrieval.scope import Places
 
 MOST_RESERVED = 5
@@ -43,6 +46,63 @@ class Held:
 
 
 @dataclass
+class NearestClaims:
+    """The claims at hand, by key and by how near their scopes are to that of a text.
+
+    A user's text is held against what is claimed in the user's scope, the namespace and the shared one; what is told
+    for all also against what the question's own users and namespaces claim, for whom it is read. Of these scopes one
+    speaks for each key: the one whose claim an answer would show (docs/decisions/0010). What others claim neither
+    holds against the text nor vouches for it.
+    """
+
+    at_hand: ClaimsAtHand
+    places: Places
+    # By scope of a text the namespace that it belongs to.
+    roots: Mapping[uuid.UUID, uuid.UUID]
+    _standing: dict[uuid.UUID, list[Upheld]] = field(default_factory=dict)
+
+    @cached_property
+    def by_key(self) -> dict[bytes, list[Upheld]]:
+        """Return the claims of each key, those first that go before the others in an answer to the question."""
+        found = defaultdict[bytes, list[Upheld]](list)
+        for claim in sorted(self.at_hand.claims, key=lambda one: one.fragment_id):
+            found[claim.key].append(claim)
+        return {key: self._ordered(claims) for key, claims in found.items()}
+
+    def standing_for(self, scope: uuid.UUID) -> Sequence[Upheld]:
+        """Return the claims that a text in a scope is held against."""
+        if scope not in self._standing:
+            self._standing[scope] = [one for claims in self.by_key.values() for one in self._speaking(claims, scope)]
+        return self._standing[scope]
+
+    def is_read_with(self, claim: Upheld, scope: uuid.UUID) -> bool:
+        """Return whether a claim may be about whom a text in a scope is about."""
+        return any(claim.namespace_id in circle for circle in self._circles(scope))
+
+    def _speaking(self, claims: Sequence[Upheld], scope: uuid.UUID) -> list[Upheld]:
+        """Return of the claims of one key those of the scope that speaks for it, and what may stand beside them."""
+        for circle in self._circles(scope):
+            if near := [claim for claim in claims if claim.namespace_id in circle]:
+                first = self._ordered(near, user=scope if self.roots[scope] != scope else None)[0]
+                return [one for one in near if one.namespace_id == first.namespace_id or not one.exclusive]
+        return []
+
+    def _circles(self, scope: uuid.UUID) -> tuple[set[uuid.UUID], set[uuid.UUID]]:
+        """Return the scopes that a text in this one is about, and those that count where none of them claims a key."""
+        own, shared, root = self.places.own, self.places.commons, self.roots[scope]
+        if self.places.is_foreign(scope):
+            return {each.id for each in own}, {scope}
+        readers = {each.id for each in own if scope in (each.id, each.root_id, shared)}
+        about = {scope, root, *readers} | ({shared} if shared else set())
+        asked = {each.id for each in own if each.id == each.root_id}
+        return about, asked if scope == root else set()
+
+    def _ordered(self, claims: Sequence[Upheld], *, user: uuid.UUID | None = None) -> list[Upheld]:
+        nearest = self.places.nearest | ({user} if user else set())
+        return nearest_first(claims, places=self.places.ranks, nearest=nearest)
+
+
+@dataclass
 class Seating:
     """Fills the places of an answer from scored candidates; whose share is full waits until nobody else is left."""
 
@@ -50,13 +110,14 @@ class Seating:
     candidates: Sequence[Candidate]
     places: Places
     top_k: int
-    claims: ClaimsAtHand | None = None
+    near: NearestClaims | None = None
     seats: dict[uuid.UUID, RankedSeat] = field(default_factory=dict)
     waiting: list[Candidate] = field(default_factory=list)
     _taken: Counter[Group] = field(default_factory=Counter)
 
     def fill(self) -> list[RankedSeat]:
         """Return the seats, best first."""
+        self._shown = self._first_shown()
         self._reserved = self._asked_for()
         self._strongest = max((claim.rank for claim in self._reserved.values()), default=0)
         self._by_id = {candidate.id: candidate for candidate in self.candidates}
@@ -68,11 +129,18 @@ class Seating:
 
     def _asked_for(self) -> dict[uuid.UUID, Upheld]:
         """Return the claims that have a reserved place, by fragment."""
-        if self.claims is None:
+        if self.near is None:
             return {}
-        here = {candidate.id for candidate in self.candidates}
-        found = [claim for claim in self.claims.asked_for if claim.fragment_id in here]
+        keys = dict.fromkeys(claim.key for claim in self.near.at_hand.asked_for)
+        found = sorted((self._shown[key] for key in keys if key in self._shown), key=lambda claim: -claim.rank)
         return {claim.fragment_id: claim for claim in found[: min(MOST_RESERVED, max(1, self.top_k // 2))]}
+
+    def _first_shown(self) -> dict[bytes, Upheld]:
+        """Return by key the claim among the candidates that goes before the others."""
+        by_key = self.near.by_key.values() if self.near else ()
+        stands = {(one.id, claim.key) for one in self.candidates for claim in one.claims if claim.key not in one.lost}
+        shown = ((claim for claim in claims if (claim.fragment_id, claim.key) in stands) for claims in by_key)
+        return {claim.key: claim for claims in shown if (claim := next(claims, None))}
 
     def _free_seats(self) -> list[uuid.UUID]:
         return [claim for claim in self._reserved if claim not in self.seats]
@@ -120,31 +188,36 @@ class Seating:
 
     def _precedents(self, candidate: Candidate) -> tuple[Held, list[uuid.UUID]]:
         """What a text says against claims, and the fragments among the candidates that have to stand before it."""
-        if self.claims is None:
+        if self.near is None:
             return Held(), []
-        own = {claim.key: claim.value for claim in candidate.claims if claim.key not in candidate.lost}
-        stronger = [
+        stronger = [claim for claim in self._reserved.values() if claim.rank > candidate.rank]
+        requested = [
             claim
-            for claim in self.claims.claims
-            if may_hold(claim, candidate, self.places, rank=candidate.rank) and not self.claims.is_settled(claim, own)
+            for claim in self._unsettled(stronger, candidate, self.near)
+            if self.near.is_read_with(claim, candidate.namespace_id)
         ]
-        if not stronger:
-            return Held(), []
-        outdone = [claim for claim in stronger if claim.key in candidate.lost]
-        first = max(outdone, key=lambda claim: claim.rank, default=None)
-        triples = [(claim.subject, claim.predicate, claim.value) for claim in candidate.claims]
-        held = (
-            Held(first)
-            if first
-            else claims_against(candidate.wording, candidate.vector, triples, stronger, self.claims)
-        )
-        requested = [claim for claim in stronger if claim.fragment_id in self._reserved]
-        before = [claim for claim in (held.contradicts, held.on_record) if claim]
-        before = [claim for claim in before if claim == held.contradicts or claim in requested]
-        above = dict.fromkeys(
-            claim.fragment_id for claim in [*before, *self.claims.named_by(candidate.wording, requested)]
-        )
+        held = self._held(candidate, self.near)
+        before = [held.contradicts, held.on_record if held.on_record in requested else None]
+        named = self.near.at_hand.named_by(candidate.wording, requested) if requested else []
+        above = dict.fromkeys(claim.fragment_id for claim in [*before, *named] if claim)
         return held, [i for i in above if i in self._by_id]
+
+    def _held(self, candidate: Candidate, near: NearestClaims) -> Held:
+        """Return what a text says against stronger claims, and against those that its own give way to."""
+        outdone = [self._shown[key] for key in candidate.lost if key in self._shown]
+        if outdone:
+            return Held(max(outdone, key=lambda claim: claim.rank))
+        standing = [claim for claim in near.standing_for(candidate.namespace_id) if claim.rank > candidate.rank]
+        if not (stronger := self._unsettled(standing, candidate, near)):
+            return Held()
+        triples = [(claim.subject, claim.predicate, claim.value) for claim in candidate.claims]
+        return claims_against(candidate.wording, candidate.vector, triples, stronger, near.at_hand)
+
+    @staticmethod
+    def _unsettled(claims: Sequence[Upheld], candidate: Candidate, near: NearestClaims) -> list[Upheld]:
+        """Return the claims against which the text has no claim of its own that the gate has let stand."""
+        own = {claim.key: claim.value for claim in candidate.claims if claim.key not in candidate.lost}
+        return [claim for claim in claims if not near.at_hand.is_settled(claim, own)]
 
 
 def claims_against(
@@ -156,18 +229,11 @@ def claims_against(
     return Held(on_record=claims.in_doubt_of(text, vector, stronger) or claims.rivalled_by(triples, stronger))
 
 
-def may_hold(claim: Upheld, text: Candidate | Fragment, places: Places, *, rank: int) -> bool:
-    """Return whether a claim is stronger than a text, and may be about the same person."""
-    if claim.rank <= rank:
-        return False
-    own, theirs = places.user_of(claim.namespace_id), places.user_of(text.namespace_id)
-    return own is None or own == theirs or theirs is None and claim.namespace_id in places.ranks
-
-
 def claims_against_fragments(
     fragments: Sequence[Fragment], claims: ClaimsAtHand, places: Places
 ) -> dict[uuid.UUID, Held]:
     """Return what fragments say against stronger claims, by id; their vectors are not at hand."""
+    near = NearestClaims(claims, places, {row.namespace_id: row.namespace.root_id for row in fragments})
 
     def said(row: Fragment) -> Held:
         first: Claim | None = getattr(row, "claim", None)
@@ -175,8 +241,8 @@ def claims_against_fragments(
         triples = [(first.subject, first.predicate, first.value)] if first else []
         stronger = [
             one
-            for one in claims.claims
-            if may_hold(one, row, places, rank=row.authority) and not claims.is_settled(one, own)
+            for one in near.standing_for(row.namespace_id)
+            if one.rank > row.authority and not claims.is_settled(one, own)
         ]
         return claims_against(row.wording, None, triples, stronger, claims) if stronger else Held()
 

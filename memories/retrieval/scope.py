@@ -14,7 +14,7 @@ from memories import access
 from memories.access import NotPermitted, Principal
 from memories.models import EmbeddingModel, Namespace
 from memories.models.answer_rows import ModelColumns
-from memories.models.namespace import SHARED, parts_of
+from memories.models.namespace import SHARED, parts_of, roots_of
 from memories.models.scoring import OWN_RATES, Rates
 from memories.models.sql import fetch_prepared
 from memories.retrieval.candidate_search import INDEXED, suffix_of
@@ -79,10 +79,20 @@ class Places:
         """Return whether it is read beside those that are asked for: another agent's, or the shared one."""
         return namespace_id == self.shared or self.is_foreign(namespace_id)
 
-    def user_of(self, namespace_id: uuid.UUID) -> uuid.UUID | None:
-        """Return the scope of the user whom a memory is about; None when it is about nobody of these."""
-        alone = namespace_id not in self.ranks or namespace_id in self.nearest
-        return namespace_id if alone else None
+    @cached_property
+    def commons(self) -> uuid.UUID | None:
+        """The shared namespace, whether somebody asked for it or not."""
+        roots = (scope for scope in self.own if scope.id == scope.root_id)
+        return next((scope.id for scope in roots if scope.name.endswith(f":{SHARED}")), None)
+
+    def roots(self, scope_ids: Iterable[uuid.UUID]) -> dict[uuid.UUID, uuid.UUID]:
+        """Return by scope, those of a whole namespace's users too, the namespace that it belongs to."""
+        known = {scope.id: scope.root_id for scope in (*self.own, *self.others)}
+        wanted = set(scope_ids) - known.keys()
+        whole = [scope for scope in self.own if scope.whole]
+        if len(whole) == 1:
+            return known | dict.fromkeys(wanted, whole[0].id)
+        return known | (roots_of(whole[0].project_id, wanted) if wanted and whole else {})
 
 
 def places_of(principal: Principal, question: Question, model: EmbeddingModel) -> Places:

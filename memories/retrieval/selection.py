@@ -14,7 +14,7 @@ from memories.retrieval import ranking
 from memories.retrieval.candidates import Candidate, Column
 from memories.retrieval.conflict_filter import Rivalry, rivalry
 from memories.retrieval.floor import common_points, reaches_floor, reaching
-from memories.retrieval.precedence import RankedSeat, Seating
+from memories.retrieval.precedence import NearestClaims, RankedSeat, Seating
 from memories.retrieval.questions import Question
 from memories.retrieval.scope import Places
 from memories.retrieval.trace import Stage, Trail
@@ -56,7 +56,8 @@ def select(
     scores = {which: round(score, 6) for which, score in zip(ids, worth.tolist(), strict=True)}
     standing = {i for i, path in trail.paths.items() if path.instruction and "relevance" in profile.needs} & set(ids)
     scores |= ranking.lifted(standing, scores, behind=min(BEFORE_INSTRUCTIONS, -(-question.top_k // 2)))
-    seating = Seating(scores, left, places, question.top_k, claims)
+    claimed = NearestClaims(claims, places, places.roots(one.namespace_id for one in left)) if claims else None
+    seating = Seating(scores, left, places, question.top_k, claimed)
     seats = seating.fill()
     trail.seat(seats, {one.id for one in seating.waiting}, scores)
     columns = signals([seat.candidate for seat in seats], ranking.NAMES)
