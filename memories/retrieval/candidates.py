@@ -201,7 +201,11 @@ STANDING = f"""
 KEYS = """ARRAY(SELECT key_digest FROM memories_claim
             WHERE project_id = f.project_id AND fragment_id = f.id AND status = 'active')"""
 NO_KEYS = "'{}'::bytea[]"  # where the claims come along, which have them
-PLAIN = "f.authority, NULL::uuid, '', NULL, NULL"
+# Of the best by words it is asked whether they say all that the question says.
+MOST_QUOTED = 3
+BEST_BY_WORDS = f"f.id = ANY (ARRAY(SELECT fragment_id FROM words WHERE rank <= {MOST_QUOTED}))"
+PLAIN = f"f.authority, NULL::uuid, CASE WHEN {BEST_BY_WORDS} THEN f.content ELSE '' END, NULL, NULL"
+BARE = "f.authority, NULL::uuid, '', NULL, NULL"
 SAID_BESIDE = "CASE WHEN jsonb_exists_any(f.extra, '{trigger,steps}') THEN f.extra::text END"
 BELIEVED = f"""greatest(f.authority, {text_ruled("f")}), f.owner_id, f.content,
         (SELECT jsonb_agg(jsonb_build_array(m.subject, m.predicate, m.value, m.exclusive, encode(m.key_digest, 'hex'),
@@ -367,7 +371,7 @@ def _load(
         piece_of=PIECE_OF,
         quoted=QUOTED if phrases else "false",
         keys=NO_KEYS if search.weighs_claims else KEYS,
-        believed=BELIEVED if search.weighs_claims else PLAIN,
+        believed=BELIEVED if search.weighs_claims else PLAIN if found else BARE,
         beside=SAID_BESIDE if search.weighs_claims else "NULL",
         passes=only_claims + PASSES.format(condition=passes) if passes else "true",
         found=found.statement if found else "",

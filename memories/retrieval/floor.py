@@ -4,11 +4,16 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from uuid import UUID
 
+from memories.language.content_words import WORD as WORDS
+from memories.language.content_words import content_words
+from memories.language.tokenizer import SENTENCE, spoken_words
+from memories.language.word_lists import STOPWORDS
 from memories.retrieval.candidates import Candidate
 
 # What a point of BM25 adds to the cosine, and how many points unrelated questions share with the best of MANY texts or
 # more (their median on chats): one middling word. Larger ones refuse more of both; measured by `script/bench recall`.
 WORD, COMMON, MANY = 0.015, 5.0, 50
+FEW = 5  # texts that say a word which is rare
 
 
 def common_points(texts: int) -> float:
@@ -48,3 +53,25 @@ def reaches_floor(
     return floor <= 0 or any(
         one.id in known or evidence(one, bm25.get(one.id, 0.0), common=common) >= floor for one in candidates
     )
+
+
+def quoted(candidates: Iterable[Candidate], *, question: str, bm25: Mapping[UUID, float]) -> bool:
+    """Return whether a sentence that words found says all that a question says, or half while it has no vector.
+
+    Of telling words one is enough where it is a number or a code, or all of the question and in few texts.
+    """
+    asked = _telling(question)
+    is_rare = any(map(str.isdigit, "".join(asked))) or len(spoken_words(question, WORDS)) == 1 and len(bm25) <= FEW
+    if not asked or (len(asked) == 1 and not is_rare):
+        return False
+    return any(
+        len(asked & _telling(sentence)) >= (len(asked) if one.cosine is not None else len(asked) / 2)
+        for one in candidates
+        if one.wording and one.id in bm25
+        for sentence in SENTENCE.findall(one.wording)
+    )
+
+
+def _telling(text: str) -> frozenset[str]:
+    sense = content_words(text)
+    return (sense.stems - STOPWORDS) | sense.numbers

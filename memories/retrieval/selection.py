@@ -13,7 +13,7 @@ from memories.access import Principal
 from memories.retrieval import ranking
 from memories.retrieval.candidates import Candidate, Column
 from memories.retrieval.conflict_filter import Rivalry, rivalry
-from memories.retrieval.floor import common_points, reaches_floor, reaching
+from memories.retrieval.floor import common_points, quoted, reaches_floor, reaching
 from memories.retrieval.precedence import NearestClaims, RankedSeat, Seating
 from memories.retrieval.questions import Question
 from memories.retrieval.scope import Places
@@ -41,7 +41,7 @@ def select(
     """
     common = common_points(len(found))  # of all that was found: what conditions take away was there by chance, too
     left = _passing(question, found, places, trail, by_meaning=by_meaning)
-    left = _relevant(left, places, claims, trail, common=common)
+    left = _relevant(question, left, places, claims, trail, common=common)
     left = _undisputed(principal, question, left, places, trail)
     profile = profile_of(question)
     near = reaching(left, bm25=trail.bm25, floor=trail.floor or 0.0, common=common) if question.first else set()
@@ -100,7 +100,13 @@ def _passing(
 
 
 def _relevant(
-    left: list[Candidate], places: Places, claims: ClaimsAtHand | None, trail: Trail, *, common: float
+    question: Question,
+    left: list[Candidate],
+    places: Places,
+    claims: ClaimsAtHand | None,
+    trail: Trail,
+    *,
+    common: float,
 ) -> list[Candidate]:
     """Return those that have enough to do with the question; none of them where the best has not."""
     # What the question itself asks for, not what the texts that it found speak of.
@@ -108,7 +114,10 @@ def _relevant(
     asked_for += [i for i, path in trail.paths.items() if path.part]  # near enough to the part that they answer
     # Who names somebody that speaks there asks about them; without their names little is left to be alike.
     floor = 0.0 if trail.speakers else trail.floor or 0.0
-    if left and not reaches_floor(left, bm25=trail.bm25, asked_for=asked_for, floor=floor, common=common):
+    if left and not (
+        reaches_floor(left, bm25=trail.bm25, asked_for=asked_for, floor=floor, common=common)
+        or (question.floor is None and quoted(left, question=trail.cues.reduced, bm25=trail.bm25))
+    ):
         trail.nothing_relevant = True
         trail.stop_all([one.id for one in left], Stage.FLOOR)
         return []

@@ -68,6 +68,40 @@ def test_a_related_question_is_answered_as_without_a_floor(stored, ask):
     assert (told["nothing_relevant"], told["results"][0]["content"]) == (False, STORED[0])
 
 
+@pytest.mark.parametrize(
+    "question", ["XK-4471", "what about XK-4471?", "Ystad", "ferry to Ystad", "the heron at the mill"]
+)
+def test_a_text_that_says_all_that_is_asked_answers(stored, floor, ask, question):
+    floor(0.95)
+    assert ask(question)["results"]
+
+
+@pytest.mark.parametrize(
+    "question", ["XK-4472", "a green heron", "ferry to Malmo", "thanks", "what is it?", "the mill in Ystad"]
+)
+def test_a_text_that_says_a_part_of_it_does_not(stored, floor, ask, question):
+    floor(0.95)
+    assert ask(question)["nothing_relevant"]
+
+
+def test_a_single_word_that_many_texts_say_is_no_evidence(store, alice, floor, ask):
+    floor(0.95)
+    for n in range(6):
+        store(MAIN, f"Number {n}: the pier was closed.", by=alice.principal)
+    assert ask("pier")["nothing_relevant"]
+    assert ask("is the pier closed?")["results"]
+
+
+def test_what_waits_for_its_vector_is_found_by_its_words(alice, floor, ask):
+    floor(0.95)
+    texts = ["The zebra crossing on Elm Street was repainted.", *STORED]
+    fragments = [{"namespace": MAIN, "content": text} for text in texts]
+    answer = alice.client.post("/api/v1/fragments/batch", {"embed": "later", "fragments": fragments}, format="json")
+    assert answer.status_code == 201
+    assert ask("was Elm Street closed for a crossing?")["results"][0]["content"] == texts[0]
+    assert ask("is it a part of the capital of Mongolia?")["nothing_relevant"]
+
+
 def test_a_request_sets_its_own_floor(stored, ask):
     assert len(ask(UNRELATED, floor=0)["results"]) == len(STORED)
     assert ask("where does the heron nest?", floor=0.99)["nothing_relevant"]
