@@ -15,6 +15,8 @@ from conflicts.free_text.sightings import Sighting
 from conflicts.keys import USERS, subject_key
 
 Span = tuple[int, int]
+REACH = 120  # characters before a value that are looked at
+MOST = 8  # keys and values of a sentence that are looked at, each
 # What may stand between a thing and what was done to it: "of $750 has since been", ", which was later".
 BETWEEN = (
     r"(?:[,:-]? *\b(?:of|at|by|for|to|and|but|it|which|that|then|was|were|is|are|be|been|being|has|have|had|got|will"
@@ -60,7 +62,7 @@ def is_changed(
 
     `keys` is where it speaks of the claim's predicate.
     """
-    text = passage.text
+    text, own, others, keys = passage.text, own[:MOST], others[:MOST], keys[:MOST]
     spoken = [
         key for key in keys if others and speaks_of(passage, key, claim, cues_of(claim), values=own, loosely=True)
     ]
@@ -68,10 +70,14 @@ def is_changed(
         return True
     if others and any(_is_past(text, one) for one in own):
         return True
-    if any(key[0] < one.start and APART.search(text, key[1], one.start) for one in own for key in keys):
+    if any(
+        key[0] < one.start and APART.search(text, max(key[1], one.start - REACH), one.start)
+        for one in own
+        for key in keys
+    ):
         return True
     # Who lives somewhere moves, and not the place.
-    if claim.predicate == "lives_in" or any(OUTCOME.search(text, 0, one.start) for one in own):
+    if claim.predicate == "lives_in" or any(OUTCOME.search(text, _near(one.start), one.start) for one in own):
         return False
     return any(_is_done_to(text, thing) for thing in [*keys, *((one.start, one.end) for one in own)])
 
@@ -80,7 +86,7 @@ def _states(passage: Passage, value: Sighting, claim: Standing, own: Sequence[Si
     """Return whether a value is what the sentence says of the claim's key: nothing but links stand between both."""
     text = passage.text
     before = max((key for key in keys if key[1] <= value.start), default=None)
-    refuted = denied(passage, value, strict=False) or REFUTED_BEFORE.search(text, 0, value.start)
+    refuted = denied(passage, value, strict=False) or REFUTED_BEFORE.search(text, _near(value.start), value.start)
     if before is None or refuted or _is_past(text, value):
         return False
     # A name nobody knows may be a part of what is named behind it: "in Alfama, a quarter of Lisbon".
@@ -93,17 +99,21 @@ def _states(passage: Passage, value: Sighting, claim: Standing, own: Sequence[Si
     return not BREAK.search(gap) and {stem(word) for word in WORD.findall(gap)} <= LINKS
 
 
+def _near(place: int) -> int:
+    return max(0, place - REACH)
+
+
 def _is_past(text: str, value: Sighting) -> bool:
-    return bool(ONCE_BEFORE.search(text, 0, value.start) or ONCE_AFTER.match(text, value.end))
+    return bool(ONCE_BEFORE.search(text, _near(value.start), value.start) or ONCE_AFTER.match(text, value.end))
 
 
 def _is_of_now(text: str, value: Sighting) -> bool:
-    return bool(NOW_BEFORE.search(text, 0, value.start) or NOW_AFTER.match(text, value.end))
+    return bool(NOW_BEFORE.search(text, _near(value.start), value.start) or NOW_AFTER.match(text, value.end))
 
 
 def _is_done_to(text: str, thing: Span) -> bool:
     """Return whether it is said to have been changed: the budget was halved, they halved the budget."""
-    if DONE_TO_IT.match(text, thing[1]):
+    if DONE_TO_IT.match(text, thing[1], thing[1] + REACH):
         return True
-    found = DONE_BEFORE.search(text, 0, thing[0])
-    return bool(found and not UNCHANGED.search(text, 0, found.start()))
+    found = DONE_BEFORE.search(text, _near(thing[0]), thing[0])
+    return bool(found and not UNCHANGED.search(text, _near(found.start()), found.start()))

@@ -1,5 +1,7 @@
 """Texts that state the value of a standing claim and change it are in doubt; that state it alone are not. Pure."""
 
+import time
+
 import pytest
 
 from conflicts.free_text.contradictions import Standing, find_contradiction, find_difference, read
@@ -74,3 +76,14 @@ def test_a_text_that_states_the_value_and_changes_it_is_labelled(text, claim, is
 )
 def test_a_text_that_states_the_value_alone_is_not(text, claim, is_asked_for):
     assert not is_labelled(text, claim, is_asked_for=is_asked_for)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["budget $750 was " * 200, "budget " + "of " * 2000 + "$750", "cut " + "the " * 2000 + "$750 budget"],
+)
+def test_a_text_that_goes_on_and_on_is_read_at_once(text):
+    passages = read(text)
+    begun = time.process_time()
+    is_in_doubt(passages, BUDGET, Nearness(0.6, is_asked_for=True), exclusive=True)
+    assert time.process_time() - begun < 1
