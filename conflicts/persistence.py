@@ -262,7 +262,7 @@ def _paired(evaluation: Evaluation, key_state: KeyState, waiting: Assertion) -> 
     newcomer = evaluation.claims[waiting.id]
     for conflict_id, opponent, reason in pairing.moved:
         row = pending[conflict_id]
-        row.face({**_opponent(evaluation, opponent), "reason": reason}, save=False)
+        row.face({**_opponent(evaluation.claims[opponent.id], now=evaluation.now), "reason": reason}, save=False)
         evaluation.faced.append(row)
     if pairing.obsolete:
         PendingConflict.objects.within(evaluation.project_id).filter(id__in=pairing.obsolete).end(now=evaluation.now)
@@ -271,7 +271,7 @@ def _paired(evaluation: Evaluation, key_state: KeyState, waiting: Assertion) -> 
             kind=ConflictKind.CLAIM,
             reason=reason,
             created_at=evaluation.now,
-            **_sides(evaluation, newcomer, opponent),
+            **_sides(newcomer, evaluation.claims[opponent.id], now=evaluation.now),
         )
         for opponent, reason in pairing.missing
     ]
@@ -303,7 +303,7 @@ def _replace_former(evaluation: Evaluation, key_state: KeyState, assertion: Asse
         key_state.forget(other.id)
 
 
-def _sides(evaluation: Evaluation, newcomer: Claim, opponent: Assertion) -> dict[str, object]:
+def _sides(newcomer: Claim, existing: Claim, *, now: datetime.datetime) -> dict[str, object]:
     """Return what a conflict says of both."""
     return {
         "project_id": newcomer.project_id,
@@ -317,25 +317,23 @@ def _sides(evaluation: Evaluation, newcomer: Claim, opponent: Assertion) -> dict
         "scope": newcomer.scope,
         "session_id": newcomer.session_id,
         "new_authority": newcomer.authority,
-        "new_trust": round(newcomer.fragment.trust_at(evaluation.now), 4),
-        **_opponent(evaluation, opponent),
+        "new_trust": round(newcomer.fragment.trust_at(now), 4),
+        **_opponent(existing, now=now),
     }
 
 
-def _opponent(evaluation: Evaluation, opponent: Assertion) -> dict[str, object]:
-    """Return what a conflict says of what stands: its authority as it was heard, with that of a ruling on it."""
-    existing = evaluation.claims[opponent.id]
+def _opponent(existing: Claim, *, now: datetime.datetime) -> dict[str, object]:
     return {
         "existing_id": existing.fragment_id,
         "existing_claim": existing.id,
-        "existing_authority": opponent.rank,
-        "existing_trust": round(existing.fragment.trust_at(evaluation.now), 4),
+        "existing_authority": existing.authority,
+        "existing_trust": round(existing.fragment.trust_at(now), 4),
     }
 
 
 def _text_conflicts(evaluation: Evaluation, case: Assessment) -> list[PendingConflict]:
     made = [
-        _text_conflict(evaluation, case.fragment, contradiction, opponent)
+        _text_conflict(evaluation, case.fragment, contradiction, opponent.id)
         for contradiction in case.contradictions
         for opponent in contradiction.opponents
     ]
@@ -345,7 +343,7 @@ def _text_conflicts(evaluation: Evaluation, case: Assessment) -> list[PendingCon
 
 
 def _text_conflict(
-    evaluation: Evaluation, fragment: Fragment, contradiction: Contradiction, opponent: Assertion
+    evaluation: Evaluation, fragment: Fragment, contradiction: Contradiction, existing: uuid.UUID
 ) -> PendingConflict:
     statement = contradiction.statement
     key = evaluation.namings[fragment.namespace_id].key(statement.subject, statement.predicate)
@@ -369,7 +367,7 @@ def _text_conflict(
         new_authority=fragment.authority,
         new_trust=round(fragment.trust_at(evaluation.now), 4),
         created_at=evaluation.now,
-        **_opponent(evaluation, opponent),
+        **_opponent(evaluation.claims[existing], now=evaluation.now),
     )
 
 

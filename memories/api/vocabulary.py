@@ -135,7 +135,7 @@ WORDS = {
     "edited": "Whether the value was typed by a person.",
     "excerpt": "A sentence of the source that says so.",
     "existing": "The memory that stands.",
-    "existing_authority": "How far what stands is believed: its source, or the person who ruled for it.",
+    "existing_authority": "How far the source of what stands is believed.",
     "existing_claim": "The fact that stands.",
     "existing_id": "The id of the memory that stands.",
     "existing_trust": "How far what stands is to be believed.",

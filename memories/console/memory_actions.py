@@ -67,7 +67,7 @@ def act(request: Any, fragment_id: uuid.UUID) -> HttpResponse:
         )
     elif action in INVERSE:
         message, inverse = INVERSE[action]
-        texts = {"to": row.revision, "revision": made.revision} if action == "edit" and made else {}
+        texts = {"to": row.revision, "revision": made.fragment.revision} if action == "edit" and made else {}
         offer_undo(request, message, request.get_full_path(), there=there, action=inverse, **texts)
     elif action in VOTES:
         show_done(request, VOTES[action], there=there, more="A vote stands; nobody takes it back.")

@@ -19,12 +19,14 @@ from memories.models import Erasure, Fragment, Namespace, Operation, RepeatedReq
 from memories.models.enums import Verb
 from memories.models.sql import execute
 
-# Reports of restores and of their undo tell by namespace.
-STRIKE = """UPDATE memories_operation SET report = report
-        #- ARRAY['namespaces', %(name)s] #- ARRAY['transactions', %(name)s] #- ARRAY['deleted', %(name)s]
-        || CASE WHEN report ? 'made' THEN jsonb_build_object('made', (report -> 'made') - %(name)s) ELSE '{}' END
-    WHERE project_id = %(project)s AND finished_at IS NOT NULL
-        AND (report -> 'namespaces' ? %(name)s OR report -> 'deleted' ? %(name)s)"""
+# Reports of restores and of their undo tell by namespace, and so does what a restore keeps for its undo.
+STRIKE = """UPDATE memories_operation SET
+        report = report #- ARRAY['namespaces', %(name)s] #- ARRAY['deleted', %(name)s]
+            || CASE WHEN report ? 'made' THEN jsonb_build_object('made', (report -> 'made') - %(name)s) ELSE '{}' END,
+        cursor = CASE WHEN cursor ? 'made' THEN cursor #- ARRAY['counts', %(name)s] #- ARRAY['transactions', %(name)s]
+            || jsonb_build_object('made', (cursor -> 'made') - %(name)s) ELSE cursor END
+    WHERE project_id = %(project)s AND finished_at IS NOT NULL AND (report -> 'namespaces' ? %(name)s
+        OR report -> 'deleted' ? %(name)s OR cursor -> 'counts' ? %(name)s)"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,7 +54,7 @@ def test_an_operation_fails_with_no_space(principal, many, storage, kind, room):
     with small_disk(room):
         ended = jobs.run(principal, operation.id)
     assert (ended.state, ended.error["code"]) == ("failed", "no_space")
-    assert list(storage.iterdir()) == []
+    assert list(storage.glob("*")) == []
     assert rows(principal, Backup) == []
     again = jobs.start(principal, kind=kind, wake_up=False, **wish)
     assert jobs.run(principal, again.id).state == "succeeded"

@@ -145,7 +145,7 @@ class TestModel:
     @pytest.fixture
     def losing(self, store, check, run, small_endpoint, charlie, monkeypatch):
         store(MAIN, "The heron nests behind the old mill.")
-        row = check("Where does the heron nest?", text="old mill", name="heron")
+        row = check("Where does the bird nest?", text="old mill", name="heron")
         run()
         model = upkeep.model_registry.add_model(name="small", provider="openai", dim=64, now=timezone.now())
         EmbeddingModel.objects.filter(id=model.id).update(floor=1.0)
