@@ -8,7 +8,7 @@ from memories.language.content_words import WORD as WORDS
 from memories.language.content_words import content_words
 from memories.language.tokenizer import SENTENCE, spoken_words
 from memories.language.word_lists import STOPWORDS
-from memories.retrieval.candidates import Candidate
+from memories.retrieval.candidates import MOST_QUOTED, Candidate
 
 # What a point of BM25 adds to the cosine, and how many points unrelated questions share with the best of MANY texts or
 # more (their median on chats): one middling word. Larger ones refuse more of both; measured by `script/bench recall`.
@@ -56,7 +56,7 @@ def reaches_floor(
 
 
 def quoted(candidates: Iterable[Candidate], *, question: str, bm25: Mapping[UUID, float]) -> bool:
-    """Return whether a sentence that words found says all that a question says, or half while it has no vector.
+    """Return whether a sentence of the best by words says all that a question says, or half while it has no vector.
 
     Of telling words one is enough where it is a number or a code, or all of the question and in few texts.
     """
@@ -64,10 +64,10 @@ def quoted(candidates: Iterable[Candidate], *, question: str, bm25: Mapping[UUID
     is_rare = any(map(str.isdigit, "".join(asked))) or len(spoken_words(question, WORDS)) == 1 and len(bm25) <= FEW
     if not asked or (len(asked) == 1 and not is_rare):
         return False
+    best = sorted((one for one in candidates if one.id in bm25), key=lambda one: -bm25[one.id])[:MOST_QUOTED]
     return any(
         len(asked & _telling(sentence)) >= (len(asked) if one.cosine is not None else len(asked) / 2)
-        for one in candidates
-        if one.wording and one.id in bm25
+        for one in best
         for sentence in SENTENCE.findall(one.wording)
     )
 

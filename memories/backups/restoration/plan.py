@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Self
 
 from memories import access
@@ -28,9 +28,9 @@ class WrittenNamespaces:
 
     @classmethod
     def of(cls, operation: Operation) -> Self:
-        """Return what a restore wrote so far."""
-        kept = {name: value for name, value in (operation.cursor or {}).items() if name != AGREED}
-        return cls(**kept)
+        """Return what a restore wrote so far; nothing of what goes on by another cursor."""
+        kept = operation.cursor if isinstance(operation.cursor, dict) else {}
+        return cls(**{each.name: kept[each.name] for each in fields(cls) if each.name in kept})
 
     def joined(self, name: str, counts: Mapping[str, Any], *, is_made: bool) -> Self:
         """Return these and one that the open transaction wrote, or wrote again."""
