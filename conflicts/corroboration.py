@@ -60,8 +60,7 @@ def _counted_owners(project_id: uuid.UUID, pairs: Sequence[Pair]) -> list[tuple[
     owners: dict[uuid.UUID, set[uuid.UUID | None]] = defaultdict(set)
     roots_heard: dict[uuid.UUID, set[str]] = defaultdict(set)
     votes = Vote.objects.within(project_id).filter(fragment__in=list({one for one, _ in pairs}))
-    # Whoever disputes it is not heard for it by a likeness.
-    for fragment_id, owner, roots in votes.exclude(ballot=Ballot.REINFORCE).values_list(
+    for fragment_id, owner, roots in votes.filter(ballot=Ballot.CORROBORATE).values_list(
         "fragment_id", "owner_id", "roots"
     ):
         owners[fragment_id].add(owner)

@@ -77,17 +77,14 @@ READ = f"""
         stability = greatest(a.stability, excluded.stability)
     WHERE (excluded.access_count, excluded.last_accessed_at) IS DISTINCT FROM (a.access_count, a.last_accessed_at)
         AND (excluded.access_count > a.access_count OR excluded.last_accessed_at > a.last_accessed_at)"""
-# A vote counts once per owner, wherever it was cast first; nobody both disputes and corroborates.
+# A vote counts once per owner, wherever it was cast first.
 VOTED = f"""
     WITH new AS (
         INSERT INTO conflicts_vote (id, project_id, fragment_id, owner_id, ballot, counted, roots, reason, created_at)
         SELECT md5(v.id::text || %(target)s::text)::uuid, v.project_id, p.theirs, v.owner_id, v.ballot, v.counted,
             v.roots, {unless_forgotten("v.reason", target="%(target)s")}, v.created_at
         FROM branch_pairs p JOIN conflicts_vote v ON v.project_id = %(project)s AND v.fragment_id = p.mine
-        WHERE {STANDING} AND NOT EXISTS (
-            SELECT FROM conflicts_vote o WHERE o.project_id = v.project_id AND o.fragment_id = p.theirs
-                AND o.owner_id IS NOT DISTINCT FROM v.owner_id
-                AND (o.ballot, v.ballot) IN (('dispute', 'corroborate'), ('corroborate', 'dispute')))
+        WHERE {STANDING}
         ON CONFLICT DO NOTHING RETURNING fragment_id, ballot, counted)
     UPDATE memories_fragment t SET reinforcements = t.reinforcements + n.reinforced, disputes = t.disputes + n.disputed,
         corroboration = t.corroboration + n.corroborated

@@ -214,41 +214,6 @@ def test_reinforcing_keeps_no_error_of_binary_fractions(alice, bob, store_fragme
     assert seen == [0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9]
 
 
-class TestLastWord:
-    """An owner does not say both that it is wrong and that it is right."""
-
-    def test_a_corroboration_takes_the_place_of_a_dispute(self, bob, store_fragment):
-        fragment = store_fragment("inference")
-        assert vote(bob, fragment, "dispute")["status"] == "disputed"
-        body = vote(bob, fragment, "corroborate")
-        assert (body["counted"], counts(body), body["status"]) == (True, [0, 0, 2], "active")
-
-    def test_a_dispute_takes_the_place_of_all_that_its_owner_said_for_it(self, bob, store_fragment):
-        fragment = store_fragment("inference")
-        vote(bob, fragment, "reinforce")
-        assert counts(vote(bob, fragment, "corroborate", source_id="a walk")) == [1, 0, 2]
-        assert counts(vote(bob, fragment, "dispute")) == [0, 1, 1]
-        assert counts(vote(bob, fragment, "corroborate", source_id="a walk")) == [0, 0, 2]
-
-    def test_a_corroboration_that_does_not_count_leaves_the_dispute(self, bob, dave, store_fragment):
-        fragment = store_fragment("inference")
-        vote(dave, fragment, "corroborate", source_id="a walk")
-        vote(bob, fragment, "dispute")
-        body = vote(bob, fragment, "corroborate", source_id="a walk")
-        assert (body["reason"], counts(body)) == ("source_heard_before", [0, 1, 2])
-
-    def test_others_keep_theirs(self, bob, dave, store_fragment):
-        fragment = store_fragment("inference")
-        vote(bob, fragment, "corroborate")
-        assert counts(vote(dave, fragment, "dispute")) == [0, 1, 2]
-
-    def test_a_dispute_that_only_asks_for_a_review_takes_the_owners_voice_back(self, bob, store_fragment):
-        fragment = store_fragment("user_explicit")
-        vote(bob, fragment, "corroborate")
-        body = vote(bob, fragment, "dispute")
-        assert (body["reason"], counts(body)) == ("ceiling_below_authority", [0, 0, 1])
-
-
 class TestArchive:
     """Out of all default answers, and back as far as the gate allows."""
 

@@ -381,7 +381,6 @@ class Model:
         if owner == said.owner or owner in said.corroborated:
             return False
         said.corroborated |= {owner}
-        said.disputed -= {owner}
         said.updated = now
         self._settle(said, now)
         return True
@@ -412,9 +411,8 @@ class Model:
         counts = ballot == "reinforce" or rank >= bound
         if ballot == "reinforce":
             said.reinforced |= {owner}
-        else:
-            said.corroborated -= {owner}
-            said.disputed |= {owner} if counts else set()
+        elif counts:
+            said.disputed |= {owner}
         self._settle(said, now)
         if not counts and said.status == "active" and not self.pending(kind="dispute", existing=which):
             self.conflicts.append(Open("dispute", None, which, said))

@@ -394,8 +394,9 @@ class Belief(RuleBasedStateMachine):
     def forget(self, pick):
         """Gone for good."""
         said = self.one(pick)
-        if any(other.successor == said.id for other in self.model.said.values()):
-            return  # what lost to it stands again: tests/erasure/test_losers.py
+        lost = any(other.successor == said.id for other in self.model.said.values())
+        if lost or self.model.pending(existing=said.id):
+            return  # what lost to it, or waits because of it, stands again: tests/erasure/test_losers.py
         principal = self._above(said)
         self.do(lambda: erasure.forget(principal, said.id, now=self.now), lambda _: self.model.forget(said.id))
 

@@ -8,7 +8,6 @@ from django.utils import timezone
 from conflicts.free_text import statements
 from conflicts.models import PendingConflict
 from conflicts.public import ClaimDraft
-from conflicts.votes import vote
 from memories import access
 from memories.models import Claim, Fragment, Link
 from memories.upkeep.thresholds import set_thresholds
@@ -247,14 +246,6 @@ def test_independent_sources_corroborate_once_ever(run, remember, now_of, alice,
     for _ in range(3):
         assert run().report["corroborated"] == 0
     assert now_of(one).corroboration == 2
-
-
-def test_who_disputes_it_is_not_heard_for_it(run, remember, now_of, alice, bob, now):
-    one = remember("The heron nests behind the mill.", by=alice.principal, source="document", vector=unit(1))
-    vote(bob.principal, one.id, "dispute", now=now)
-    remember("Behind the mill nests the heron.", by=bob.principal, vector=beside(0.93))
-    assert run().report["corroborated"] == 0
-    assert (now_of(one).disputes, now_of(one).corroboration) == (1, 1)
 
 
 def test_one_owner_does_not_corroborate_itself(run, remember, now_of, bob):

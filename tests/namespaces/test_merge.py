@@ -221,19 +221,6 @@ def test_details_votes_and_reads_are_carried(begun, merge, alice, bob, rows, pri
     assert merge().report["carried"] == []
 
 
-@pytest.mark.parametrize(("here", "there"), [("dispute", "corroborate"), ("corroborate", "dispute")])
-def test_nobody_brings_along_the_opposite_of_what_it_said(begun, merge, bob, rows, principal, here, there):
-    for name, ballot in ((MAIN, here), (SIDE, there)):
-        bob.client.post(f"/api/v1/fragments/{named_in(rows, name).id}/{ballot}", format="json")
-    before = named_in(rows, MAIN)
-    merge()
-    row = named_in(rows, MAIN)
-    assert (row.disputes, row.corroboration) == (before.disputes, before.corroboration)
-    assert row.disputes + row.corroboration == 2
-    with access.enter(principal, why="test"):
-        assert [vote.ballot for vote in Vote.objects.filter(fragment=row.id)] == [here]
-
-
 @pytest.mark.parametrize(("kind", "why"), [("key", "by_hand"), ("person", "by_person")])
 def test_what_was_put_away_by_hand_is_put_away(begun, merge, alice, rows, now, kind, why):
     ingest.updates.archive(replace(alice.principal, kind=kind), named_in(rows, SIDE).id, now=now)
