@@ -185,18 +185,18 @@ class Schema(AutoSchema):
 
         A body or a query says so itself, as both are closed.
         """
-        found: dict[Any, Any] = super()._process_override_parameters(direction)  # type: ignore[no-untyped-call]
-        takes_body = self._get_request_body()  # type: ignore[no-untyped-call]
+        found: dict[Any, Any] = super()._process_override_parameters(direction)
+        takes_body = self._get_request_body()
         if takes_body or any(place == OpenApiParameter.QUERY for _, place in found):
             return found
-        shapes = self._map_serializer(AboutUserQuery(), "request")["properties"]  # type: ignore[no-untyped-call]
+        shapes = self._map_serializer(AboutUserQuery(), "request")["properties"]
         for name, shape in shapes.items():
             parts = {"description": shape.pop("description"), "location": OpenApiParameter.QUERY}
             found[name, OpenApiParameter.QUERY] = build_parameter_type(name=name, schema=shape, **parts)
         return found
 
 
-class Closed(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]
+class Closed(OpenApiSerializerExtension):
     """Input refuses unknown fields; the document says so."""
 
     target_class = "memories.rest.fields.Strict"
@@ -204,7 +204,5 @@ class Closed(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]
 
     def map_serializer(self, auto_schema: AutoSchema, direction: Any) -> Any:
         """The usual schema, closed."""
-        schema = auto_schema._map_serializer(  # type: ignore[no-untyped-call]
-            self.target, direction, bypass_extensions=True
-        )
+        schema = auto_schema._map_serializer(self.target, direction, bypass_extensions=True)
         return {**schema, "additionalProperties": False}

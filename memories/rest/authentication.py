@@ -158,7 +158,7 @@ class HasVerb(BasePermission):
         return str(getattr(view, "verbs", {}).get(method, METHOD_VERB.get(method, Verb.WRITE)))
 
 
-class KeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
+class KeyScheme(OpenApiAuthenticationExtension):
     """How the OpenAPI document names the key."""
 
     target_class = "memories.rest.authentication.KeyAuthentication"

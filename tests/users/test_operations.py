@@ -1,9 +1,9 @@
-"""Long jobs of a namespace with users: who does not reach them all takes none back, stops none, downloads nothing."""
+"""Long jobs of a namespace with users: whom they reach, and what is kept from who does not reach them all."""
 
 import pytest
 
-from memories import jobs
-from memories.models import Operation
+from memories import access, jobs
+from memories.models import Operation, Project
 
 URL = "/api/v1"
 MAIN, TRIAL = "acme:main", "acme:trial"
@@ -40,9 +40,10 @@ def homes(carol):
 
 
 def ended(agent, answer):
-    """The operation that an answer began, run to its end."""
+    """The operation that an answer began, run to its end as the worker does."""
     assert answer.status_code == 202, answer.json()
-    operation = jobs.run(agent.principal, answer.json()["id"])
+    worker = access.system_principal(Project.objects.get(id=agent.principal.project_id))
+    operation = jobs.run(worker, answer.json()["id"])
     assert operation.state == "succeeded", operation.error
     return str(operation.id)
 
@@ -112,3 +113,46 @@ def test_a_weaker_admin_takes_no_merge_back_whose_branch_is_gone(carol, weak_adm
     merged = ended(carol, carol.client.post(f"{URL}/namespaces/{TRIAL}/merge", {"target": MAIN}, format="json"))
     ended(carol, carol.client.delete(f"{URL}/namespaces/{TRIAL}", {"confirm": TRIAL}, format="json"))
     assert weak_admin.client.post(f"{URL}/operations/{merged}/undo").status_code == 403
+
+
+def send(agent, path, body):
+    return agent.client.post(f"{URL}/{path}", body, format="json")
+
+
+@pytest.fixture
+def moved(carol, homes):
+    """What Ann, Bob and nobody in particular said in a branch."""
+    ended(carol, send(carol, f"namespaces/{MAIN}/fork", {"target": TRIAL}))
+    return {
+        user: send(
+            carol,
+            "fragments",
+            {"namespace": TRIAL, "content": f"{user or 'All'} moved to the weir."} | ({"user": user} if user else {}),
+        ).json()["id"]
+        for user in ("ann", "bob", None)
+    }
+
+
+def texts(agent):
+    found = agent.client.get(f"{URL}/fragments?namespace={MAIN}&all_users=true").json()["results"]
+    return {(row["user"], row["content"]) for row in found if "weir" in row["content"]}
+
+
+def test_memories_of_users_are_merged_by_their_ids(carol, moved):
+    body = {"target": MAIN, "only": [moved["ann"], moved[None]]}
+    ended(carol, send(carol, f"namespaces/{TRIAL}/merge", body))
+    assert texts(carol) == {("ann", "ann moved to the weir."), (None, "All moved to the weir.")}
+
+
+def test_a_merge_for_one_user_merges_that_users_memories_alone(carol, moved):
+    body = {"target": MAIN, "user": "ann"}
+    told = send(carol, f"namespaces/{TRIAL}/merge", {**body, "only": [moved["bob"]]})
+    assert (told.status_code, told.json()["errors"][0]["field"]) == (400, "only")
+    ended(carol, send(carol, f"namespaces/{TRIAL}/merge", body))
+    assert texts(carol) == {("ann", "ann moved to the weir.")}
+
+
+def test_a_fork_for_one_user_copies_that_users_memories_alone(carol, homes):
+    ended(carol, send(carol, f"namespaces/{MAIN}/fork", {"target": TRIAL, "user": "ann"}))
+    found = carol.client.get(f"{URL}/fragments?namespace={TRIAL}&all_users=true").json()["results"]
+    assert [row["user"] for row in found] == ["ann"]
