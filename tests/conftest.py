@@ -321,7 +321,6 @@ def _nobody_stays(request: pytest.FixtureRequest, django_db_blocker: Any) -> Ite
             stayed += cursor.fetchall()
             for table in ("django_session", "memories_loginevent"):  # no key leads from them to whom they name
                 cursor.execute(f"DELETE FROM {table}")  # TRUNCATE makes files anew, which takes ten times as long
-            connections["owner"].close()
         assert not stayed
 
 
