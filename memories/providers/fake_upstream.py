@@ -128,7 +128,8 @@ class UpstreamHandler(FakeHandler):
 
     def _reply(self, mode: str, body: dict[str, Any]) -> str:
         if mode == "echoing":
-            last = body["messages"][-1]["content"]
+            said = body["messages"] if "messages" in body else body["input"]
+            last = said if isinstance(said, str) else said[-1]["content"]
             return last if isinstance(last, str) else last[-1]["text"]
         return REPLIES.get(mode, self.server.reply)
 

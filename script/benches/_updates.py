@@ -230,19 +230,17 @@ def _newer() -> Iterator[Update]:
 
 
 def _returns() -> Iterator[Update]:
-    def run(world: Settled, who: str) -> None:
+    def run(world: Settled) -> None:
         topic = world.topic
         about(world, "tool", topic.mine)
         rejected = world.try_to_keep("agent", topic.told.format(topic.theirs), topic, topic.theirs)
         world.resolve("reviewer", rejected, "reject")
-        about(world, who, topic.theirs)
+        about(world, "user", topic.theirs)
         world.believes(topic.theirs)
         world.believes_not(topic.mine)
 
     for topic in TOPICS:
-        for who in ("user", "tool2"):
-            kind = "a rejected value, with more authority"
-            yield Update(kind, f"{who}: {topic.predicate}", partial(run, who=who), topic)
+        yield Update("a rejected value, by the user later", f"user: {topic.predicate}", run, topic)
 
 
 KINDS = (

@@ -138,6 +138,12 @@ def test_a_stream_is_the_same_and_is_kept(mode, speaker, upstream, remember, cap
     assert said(captured()[0]) == [("user", ASKED, False), ("assistant", upstream.reply, False)]
 
 
+def test_a_block_that_the_model_repeats_is_not_kept(speaker, remember, captured):
+    remember(HERON)
+    assert "<memory-context " in speaker.stream(ASKED, model="echoing")
+    assert said(captured()[0]) == [("user", ASKED, False), ("assistant", ASKED, False)]
+
+
 @pytest.mark.parametrize("mode", ["no_done", "dropping"])
 def test_a_stream_without_its_end_is_partial(mode, speaker, upstream, send, captured):
     upstream.reply = "heron " * 40
