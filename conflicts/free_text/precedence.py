@@ -101,9 +101,9 @@ class ClaimsAtHand:
         return [claim for claim in self._near(passages, claims) if is_spoken_of(passages, self.standing(claim))]
 
     def contradicted_by(self, text: str, claims: Iterable[Upheld]) -> Upheld | None:
-        """Return the strongest of the claims of which a text states another value; None where it states none."""
-        passages = self.passages(text)
-        for claim in sorted(self._near(passages, claims), key=lambda one: -one.rank)[:MOST_HELD]:
+        """Return the strongest of the claims of which a text states another value, those asked for first."""
+        passages, asked_for = self.passages(text), set(self.asked_for)
+        for claim in sorted(self._near(passages, claims), key=lambda one: (one not in asked_for, -one.rank))[:MOST_HELD]:
             against = find_difference(passages, self.standing(claim))
             if against is None or not (claim.exclusive or against.negated):
                 continue

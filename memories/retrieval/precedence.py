@@ -206,7 +206,8 @@ class Seating:
         """Return what a text says against stronger claims, and against those that its own give way to."""
         outdone = [self._shown[key] for key in candidate.lost if key in self._shown]
         if outdone:
-            return Held(max(outdone, key=lambda claim: claim.rank))
+            asked = {claim.key for claim in near.at_hand.asked_for}
+            return Held(max(outdone, key=lambda claim: (claim.key in asked, claim.rank)))
         standing = [claim for claim in near.standing_for(candidate.namespace_id) if claim.rank > candidate.rank]
         if not (stronger := self._unsettled(standing, candidate, near)):
             return Held()

@@ -4,7 +4,7 @@ import uuid
 
 import pytest
 
-from conflicts.free_text import Upheld, keys_sought
+from conflicts.free_text import ClaimsAtHand, Upheld, keys_sought
 from conflicts.keys import Naming, Rule, spellings_of
 from conflicts.keys import names as naming
 
@@ -67,3 +67,18 @@ def test_no_more_predicates_are_remembered_than_come_again(monkeypatch: pytest.M
     names = Naming(b"salt", {})
     assert [names.canonical(f"gate code {n}") for n in range(9)] == [f"gate code {n}" for n in range(9)]
     assert len(names._canonical) <= 3
+
+
+@pytest.mark.parametrize(
+    ("question", "predicate", "value"),
+    [
+        ("Where do I work?", "works_at", "Siemens"),
+        ("Where does the user work?", "works_at", "Siemens"),
+        ("What do I do for a living?", "role", "baker"),
+        ("Who am I?", "name", "Jan"),
+    ],
+)
+def test_a_question_asks_for_a_claim_in_words_of_its_own(question: str, predicate: str, value: str) -> None:
+    claim = upheld("user", predicate, value, PLAIN)
+    assert ClaimsAtHand(question, [claim], {claim.namespace_id: PLAIN}).asked_for == [claim]
+    assert not ClaimsAtHand("When does it rain?", [claim], {claim.namespace_id: PLAIN}).asked_for

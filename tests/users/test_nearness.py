@@ -157,3 +157,22 @@ def test_a_claim_that_gives_way_to_one_of_no_more_authority_says_what_it_contrad
     assert teller.client.post("/api/v1/fragments", body, format="json").status_code == 201
     tell(TOOL, LISBON, value="Lisbon", user="ann")
     assert ask(user="ann") == [(LISBON, None, None), (text, "Lisbon", None)]
+
+
+def test_of_several_claims_that_give_way_the_label_names_the_one_that_is_asked_for(tell, ask):
+    text = "My name is Ann and I live in Lisbon. My budget is $650."
+    values = {"name": "Ann", "city": "Lisbon", "budget": "$650"}
+    tell(TOLD, text, claims=[{**HOME, "predicate": name, "value": value} for name, value in values.items()])
+    tell(TOLD, "I moved to Porto.", value="Porto", user="ann")
+    tell(TOLD, "My budget is $700.", value="$700", predicate="budget", user="ann")
+    for question, value in ((ASKED, "Porto"), ("What is the user's budget?", "$700")):
+        assert {hit[0]: hit[1] for hit in ask(question, user="ann")}[text] == value
+
+
+def test_of_several_claims_that_words_contradict_the_label_names_the_one_that_is_asked_for(tell, ask):
+    text = "The user lives in Lisbon and the budget of the user is $650."
+    tell(TOOL, text)
+    tell(TOLD, "I moved to Porto.", value="Porto")
+    tell(TOLD, "My budget is $700.", value="$700", predicate="budget")
+    for question, value in ((ASKED, "Porto"), ("What is the user's budget?", "$700")):
+        assert {hit[0]: hit[1] for hit in ask(question)}[text] == value
