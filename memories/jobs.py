@@ -18,6 +18,7 @@ from memories import (
     access,
     agent_tasks,
     backups,
+    containment,
     erasure,
     governance,
     namespaces,
@@ -134,7 +135,10 @@ KINDS: Mapping[str, OperationKind] = {
     "verify": OperationKind(backups.restoration.verify, backups.restoration.check_proof, whole_project=True),
     "drill": OperationKind(backups.restoration.drill, backups.restoration.check_proof, whole_project=True),
     "restore": OperationKind(
-        partial(backups.restoration.restore, erase=erasure.erase),
+        partial(
+            backups.restoration.restore,
+            actions=backups.restoration.RestoreActions(erasure.erase, containment.set_aside_returned),
+        ),
         backups.restoration.check_restore,
         check_start=backups.restoration.refuse_unfit_restore,
         permit=lambda *given: _permit_restore(*given),

@@ -103,7 +103,9 @@ class ClaimsAtHand:
     def contradicted_by(self, text: str, claims: Iterable[Upheld]) -> Upheld | None:
         """Return the strongest of the claims of which a text states another value, those asked for first."""
         passages, asked_for = self.passages(text), set(self.asked_for)
-        for claim in sorted(self._near(passages, claims), key=lambda one: (one not in asked_for, -one.rank))[:MOST_HELD]:
+        for claim in sorted(self._near(passages, claims), key=lambda one: (one not in asked_for, -one.rank))[
+            :MOST_HELD
+        ]:
             against = find_difference(passages, self.standing(claim))
             if against is None or not (claim.exclusive or against.negated):
                 continue

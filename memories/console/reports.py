@@ -17,6 +17,7 @@ RESTORES = {
     "unchanged": "standing already as they are",
     "skipped_stale": "left out, for what stands is newer",
     "blocked_by_erasure": "staying forgotten",
+    "contained": "of these set aside again, for a containment in force reaches them",
     "conflict": "different at the same time: for a person to settle",
 }
 RESTORED = RESTORES | {
@@ -25,6 +26,7 @@ RESTORED = RESTORES | {
     "unchanged": "stood already as they were",
     "skipped_stale": "left out, for what stood was newer",
     "blocked_by_erasure": "stayed forgotten",
+    "contained": "of these were set aside again, for a containment in force reaches them",
 }
 SUCH = {
     "come back": "came back",

@@ -30,6 +30,7 @@ from memories.models.operation import Carried
 MOST = 5_000  # memories that are set aside in one transaction
 MOST_NAMED = 100
 NEVER = datetime.datetime(9999, 1, 1, tzinfo=datetime.UTC)
+WRITING = ("id", "owner_id", "grant_id", "created_at")
 REACHED = ("written", "derived", "upheld", "repeated", "restored", "released")
 
 
@@ -154,7 +155,7 @@ def _release_returned(row: Containment, *, now: datetime.datetime) -> None:
     grants = ApiKey.objects.within(row.project_id).filter(id=row.target_id).values("grant")
     rows = Fragment.objects.within(row.project_id).filter(archived_reason=CONTAINED)
     rows = rows.filter(Q(owner_id=row.target_id) | Q(grant_id__in=grants))
-    writings = list(rows.values_list("id", "owner_id", "grant_id", "created_at"))
+    writings = list(rows.values_list(*WRITING))
     left = {which for which, *_ in writings} - Containment.objects.reaching(row.project_id, writings)
     claims = Claim.objects.by_fragment(row.project_id, left)
     rows.filter(id__in=left).update(status=Status.SUPERSEDED, archived_reason="")
@@ -207,13 +208,43 @@ def _apply(
         extent.votes = belief.discount_source(project_id, ground.source_id, now=now)
     belief.set_aside(project_id, extent.contained, now=now)
     belief.reopen_periods(project_id, extent.contained)
-    belief.release(project_id, extent.contained, losers)
-    returned = return_originals(project_id, originals, now=now)
-    extent.restored = [*returned, *reinstate(project_id, losers, now=now)]
+    extent.restored = _reinstated(project_id, extent.contained, losers, originals, now=now)
     extent.released = release_waiting(project_id, waiting, losers, now=now)
     extent.restored = _standing(project_id, extent.restored)  # what waited may be newer
     more = {"votes": [str(i) for i in extent.votes], "upheld": [str(i) for i in extent.upheld]}
     return extent, {**recording.journal(), **more}
+
+
+def set_aside_returned(project_id: uuid.UUID, ids: Sequence[uuid.UUID], *, now: datetime.datetime) -> list[uuid.UUID]:
+    """Set aside again what came back and a containment in force reaches, as if it had not been written; return that.
+
+    The caller holds their namespaces.
+    """
+    rows = Fragment.objects.within(project_id).filter(id__in=ids).exclude(archived_reason=CONTAINED)
+    reached = Containment.objects.reaching(project_id, list(rows.values_list(*WRITING)))
+    if not reached:
+        return []
+    digests = digests_of(project_id, sorted(reached))
+    contained = sorted({*reached, *digests})
+    originals = {i for digest in digests.values() if digest.stands for i in digest.parents} - {*contained}
+    waiting, losers = waiting_against(project_id, contained), belief.replaced_by(project_id, contained)
+    belief.set_aside(project_id, contained, now=now)
+    _reinstated(project_id, contained, losers, originals, now=now)
+    release_waiting(project_id, waiting, losers, now=now)
+    return contained
+
+
+def _reinstated(
+    project_id: uuid.UUID,
+    contained: Sequence[uuid.UUID],
+    losers: dict[uuid.UUID, list[uuid.UUID]],
+    originals: set[uuid.UUID],
+    *,
+    now: datetime.datetime,
+) -> list[uuid.UUID]:
+    """Let stand again what these had taken the place of, and the originals of digests; return those that do."""
+    belief.release(project_id, contained, losers)
+    return [*return_originals(project_id, originals, now=now), *reinstate(project_id, losers, now=now)]
 
 
 def _held_extent(project_id: uuid.UUID, ground: ContainmentGround) -> tuple[Extent, set[uuid.UUID]]:

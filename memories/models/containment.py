@@ -16,13 +16,14 @@ from memories.models.tenant import TenantModel, TenantQuerySet, json_of, one_of,
 
 # A memory's id, who wrote it by which grant, and when.
 Writing = tuple[uuid.UUID, uuid.UUID | None, uuid.UUID | None, datetime.datetime]
+# Of what a journal names those that were set aside, not those that stand for them: `FRAGMENT` of conflicts/snapshots.
 REACHING = """
     SELECT w.id FROM unnest(%s::uuid[], %s::uuid[], %s::uuid[], %s::timestamptz[]) AS w (id, owner_id, grant_id, born)
     WHERE EXISTS (
         SELECT FROM memories_containment c
         LEFT JOIN memories_apikey k ON k.project_id = c.project_id AND k.id = c.target_id AND c.kind = 'key'
         WHERE c.project_id = %s AND c.undone_at IS NULL AND NOT c.journal -> 'upheld' ? w.id::text
-            AND (c.journal -> 'after' ? w.id::text
+            AND (c.journal #>> ARRAY['after', w.id::text, 'fragment', '2'] = 'contained'
                 OR w.born <= c.applied_at AND w.born >= coalesce(c.since, '-infinity')
                 AND (c.kind = 'owner' AND c.target_id = w.owner_id OR k.grant_id = w.grant_id)))"""
 

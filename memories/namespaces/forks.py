@@ -84,6 +84,7 @@ def copy_namespace(source: Namespace, name: str) -> dict[str, Any]:
     if target.id == source.id or not is_empty(target):
         raise BranchTaken(f"there is {name} already, with memories in it")
     total = _lock_memories(source)
+    contained = Fragment.objects.within(source.project_id).filter(with_users(source), archived_reason=CONTAINED).count()
     _made_a_branch(source, target)
     way = CopyRoute(source, target, with_users=True)
     with chosen(way, rows=f"t.archived_reason <> '{CONTAINED}'") as copied:
@@ -92,7 +93,8 @@ def copy_namespace(source: Namespace, name: str) -> dict[str, Any]:
             failpoints.reach(f"branches.fork.{part.table}")
         note_origins(way)
         await_vectors(way)
-    return {"namespace": name, "forked_from": source.name, "copied": copied, "blocked_by_erasure": total - copied}
+    counts = {"copied": copied, "blocked_by_erasure": total - copied - contained, "contained": contained}
+    return {"namespace": name, "forked_from": source.name, **counts}
 
 
 def _lock_memories(source: Namespace) -> int:

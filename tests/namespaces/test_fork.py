@@ -48,7 +48,8 @@ def full(store, alice, bob, principal, now):
 def test_everything_stands_in_the_branch_under_new_ids(fork, full, rows, place_of, principal):
     ended = fork()
     assert (ended.state, ended.error) == ("succeeded", None)
-    assert ended.report == {"namespace": SIDE, "forked_from": MAIN, "copied": 5, "blocked_by_erasure": 0}
+    counts = {"copied": 5, "blocked_by_erasure": 0, "contained": 0}
+    assert ended.report == {"namespace": SIDE, "forked_from": MAIN, **counts}
     main, side = rows(MAIN), rows(SIDE)
     same = ("content", "status", "authority", "source_id", "created_at", "updated_at", "revision", "corroboration")
     assert [[getattr(row, name) for name in same] for row in main] == [

@@ -1,5 +1,6 @@
 """Restoration: from a bundle back to rows, checked, planned and proven by a drill (docs/spec.md §9)."""
 
+from memories.backups.restoration.actions import RestoreActions
 from memories.backups.restoration.pipeline import (
     BaseMissing,
     WrongProject,
@@ -24,6 +25,7 @@ __all__ = [
     "permit_restore",
     "refuse_unfit_restore",
     "restore",
+    "RestoreActions",
     "trusted_signers",
     "verify",
     "WrittenNamespaces",

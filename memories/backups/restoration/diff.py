@@ -10,6 +10,7 @@ from typing import Any
 from conflicts.authority import SOURCE_RANK, bounded_importance
 from memories.access import Principal
 from memories.backups.restoration import erasure_filter
+from memories.models import Containment
 from memories.models.enums import SourceClass
 from memories.models.sql import execute, fetch
 
@@ -37,6 +38,8 @@ TAKEN = """(s.key <> '' AND (EXISTS (SELECT FROM memories_fragment k WHERE k.pro
             AND k.namespace_id = %(here)s AND k.key = s.key)
         OR EXISTS (SELECT FROM staged_fragment k WHERE k.namespace_id = s.namespace_id AND k.key = s.key
             AND (k.updated_at, k.id) > (s.updated_at, s.id))))"""
+COMING = """SELECT s.id, s.owner_id, s.grant_id, s.created_at FROM staged_fragment s
+    JOIN staged_verdict v ON v.id = s.id AND v.verdict IN ('insert', 'update')"""
 DIFFERS = " OR ".join(f"s.{name} IS DISTINCT FROM f.{name}" for name in BIRTH)
 
 
@@ -106,8 +109,15 @@ def judge(project_id: uuid.UUID, *, there: uuid.UUID, here: uuid.UUID) -> dict[s
     ids: dict[str, list[str]] = {}
     for verdict, which in named:
         ids.setdefault(verdict, []).append(str(which))
+    counts["contained"] = len(find_contained(project_id))
     report = {"rejected": rejected, "ids": ids, "samples": _samples()}
     return {**{verdict: counts[verdict] for verdict in COUNTED}, **report}
+
+
+def find_contained(project_id: uuid.UUID) -> set[uuid.UUID]:
+    """Return which of those that `staged_verdict` lets come a containment in force reaches."""
+    in_force = Containment.objects.in_force(project_id)
+    return Containment.objects.reaching(project_id, fetch(COMING, [])) if in_force.exists() else set()
 
 
 def _samples() -> dict[str, list[str]]:
@@ -126,4 +136,5 @@ def _samples() -> dict[str, list[str]]:
     return found
 
 
-COUNTED = ("insert", "update", "unchanged", "skipped_stale", "blocked_by_erasure", "conflict")
+# `contained` are among those that are inserted or updated.
+COUNTED = ("insert", "update", "unchanged", "skipped_stale", "blocked_by_erasure", "conflict", "contained")

@@ -1,8 +1,11 @@
 """Erasure filter: what of a bundle was forgotten, here or where it comes from, and what does not come back with it."""
 
+import datetime
 import uuid
 from typing import Any
 
+from conflicts.public import lock_namespace
+from memories.backups.restoration.actions import Erase
 from memories.models import Archive
 from memories.models.lineage import LINEAGE, quoting
 from memories.models.sql import batches, execute, fetch
@@ -32,6 +35,12 @@ MADE_OF = f"""SELECT s.id, {LINEAGE.format("s")} FROM staged_fragment s
 COMING = """SELECT s.id FROM staged_fragment s WHERE s.namespace_id = %(there)s AND s.id = ANY (%(ids)s)
     UNION SELECT a.fragment_id FROM staged_archive a
     WHERE a.namespace_id = %(there)s AND a.fragment_id = ANY (%(ids)s) AND a.reason <> 'compacted'"""
+
+FORGOTTEN = """SELECT f.id, f.namespace_id, e.authority FROM staged_forgotten e JOIN (
+        SELECT project_id, id, namespace_id, authority FROM memories_fragment
+        UNION ALL SELECT project_id, original_id, namespace_id, authority FROM memories_tombstone
+    ) AS f ON f.project_id = %s AND f.id = e.id AND f.authority <= e.authority
+    ORDER BY f.namespace_id, f.id"""
 
 
 def erased(fragment: str, authority: str, text: str, extra: str = "") -> str:
@@ -173,3 +182,13 @@ def _blank_conflicts(values: dict[str, Any]) -> None:
             WHERE {part} AND (s.newcomer_id IN {GONE} OR s.existing_id IN {GONE})""",
         values,
     )
+
+
+def apply_erasures(project_id: uuid.UUID, *, erase: Erase, now: datetime.datetime) -> None:
+    """Forget what was forgotten where the bundle comes from by somebody as strong, and is still kept here."""
+    rows = fetch(FORGOTTEN, [project_id])
+    for place in dict.fromkeys(place for _, place, _ in rows):
+        lock_namespace(place)
+    for authority in sorted({authority for *_, authority in rows}):
+        ids = [which for which, _, rank in rows if rank == authority]
+        erase(project_id, ids, authority=authority, now=now)

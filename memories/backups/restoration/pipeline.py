@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import structlog
 from django.conf import settings
@@ -41,6 +41,7 @@ from memories.backups.restoration import (
     staging_tables,
 )
 from memories.backups.restoration import plan as restore_plan
+from memories.backups.restoration.actions import RestoreActions
 from memories.backups.restoration.plan import WrittenNamespaces
 from memories.errors import NovaError
 from memories.ingest.embedding_queue import count_waiting, seconds_for_text
@@ -61,17 +62,6 @@ from memories.operations import (
 from memories.providers import active_model
 from memories.recall_checks import RecallGuard
 from memories.run_changes import record_changes
-
-
-class Erase(Protocol):
-    """What forgets memories with every copy of them; it lies above backups, for it purges them."""
-
-    def __call__(
-        self, project_id: uuid.UUID, ids: Sequence[uuid.UUID], *, authority: int, now: datetime.datetime
-    ) -> object:
-        """Forget them in the open transaction; the caller holds their namespaces."""
-        ...
-
 
 log = structlog.get_logger(__name__)
 FINGERPRINT = re.compile("[0-9a-f]{64}")
@@ -201,7 +191,9 @@ class Read:
         return [(name, uuid.UUID(rows[name]["id"])) for name in ordered]
 
 
-def restore(principal: Principal, operation: Operation, progress: Progress, *, erase: Erase) -> dict[str, Any]:
+def restore(
+    principal: Principal, operation: Operation, progress: Progress, *, actions: RestoreActions
+) -> dict[str, Any]:
     """Run a restore, or only plan it (dry run); the report has the plan, by namespace and summed up.
 
     What was restored is found by its words at once, and by its meaning in about `searchable_in_seconds`.
@@ -229,7 +221,7 @@ def restore(principal: Principal, operation: Operation, progress: Progress, *, e
             "dry_run": operation.dry_run,
         }
         with access.enter(principal, why="restore"):
-            report["forgotten"] = len(fetch(FORGOTTEN, [principal.project_id]))
+            report["forgotten"] = len(fetch(erasure_filter.FORGOTTEN, [principal.project_id]))
             # What it keyed (fingerprints, decided values) is so with a salt that neither is here nor came along.
             lacks_salt = not read.manifest.salt and not fingerprint_keys.has_project_salt(principal, read.manifest)
             report["key_file_needed"] = lacks_salt and not read.foreign and _has_keyed_rows(read)
@@ -241,7 +233,7 @@ def restore(principal: Principal, operation: Operation, progress: Progress, *, e
             restore_plan.refuse_changed(principal, operation, report, read.ids)  # again: a backup takes its time
             restore_plan.require_agreed_counts(operation, progress)
             with _time_of_text(principal) as told:
-                counts = apply(principal, read, progress, report, erase=erase, now=now).report()
+                counts = apply(principal, read, progress, report, actions=actions, now=now).report()
                 report |= told()
     return {**report, **counts, "elapsed_ms": int((time.monotonic() - began) * 1000)}
 
@@ -391,7 +383,7 @@ def apply(
     progress: Progress,
     report: Mapping[str, Any],
     *,
-    erase: Erase,
+    actions: RestoreActions,
     now: datetime.datetime,
 ) -> WrittenNamespaces:
     """Write it: what belongs to the project first, then one namespace after the other, each in one transaction.
@@ -406,7 +398,7 @@ def apply(
         owners.map_owners(principal.project_id)  # somebody may have got a key since the plan
         insertion.insert_erasures()
         auxiliary_tables.digest_predicates(principal.project_id)
-        apply_restore(principal.project_id, erase=erase, now=now)
+        erasure_filter.apply_erasures(principal.project_id, erase=actions.erase, now=now)
     failpoints.reach("restore.project")
     written = WrittenNamespaces.of(progress.operation)
     progress.report = {**report, **written.report()}
@@ -421,6 +413,8 @@ def apply(
                 with nullcontext() if is_made else record_changes(progress.operation):
                     operation = None if is_made else progress.operation
                     counts = _apply(principal, read, name, there, operation=operation, now=now)
+                    reached = sorted(diff.find_contained(principal.project_id))
+                    counts["contained"] = len(actions.set_aside(principal.project_id, reached, now=now))
                 counts |= recall.settle(accept=progress.operation.options.get(ACCEPT, False), progress=progress)
                 further = written.joined(name, counts, is_made=is_made)
                 progress.save(**far, cursor=further.cursor())
@@ -448,23 +442,6 @@ def _recall_guard(principal: Principal, name: str, operation: Operation, *, now:
         namespace=namespace,
         operation=operation,
     )
-
-
-FORGOTTEN = """SELECT f.id, f.namespace_id, e.authority FROM staged_forgotten e JOIN (
-        SELECT project_id, id, namespace_id, authority FROM memories_fragment
-        UNION ALL SELECT project_id, original_id, namespace_id, authority FROM memories_tombstone
-    ) AS f ON f.project_id = %s AND f.id = e.id AND f.authority <= e.authority
-    ORDER BY f.namespace_id, f.id"""
-
-
-def apply_restore(project_id: uuid.UUID, *, erase: Erase, now: datetime.datetime) -> None:
-    """Forget what was forgotten where the bundle comes from by somebody as strong, and is still kept here."""
-    rows = fetch(FORGOTTEN, [project_id])
-    for place in dict.fromkeys(place for _, place, _ in rows):
-        lock_namespace(place)
-    for authority in sorted({authority for *_, authority in rows}):
-        ids = [which for which, _, rank in rows if rank == authority]
-        erase(project_id, ids, authority=authority, now=now)
 
 
 def _is_there(principal: Principal, name: str) -> bool:

@@ -58,7 +58,7 @@ def has_begun(operation: Operation) -> bool:
 def counts_of(report: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a person agreed to in a plan: the counts by namespace, and what is left out or forgotten besides."""
     parts = {
-        name: {kind: part[kind] for kind in (*diff.COUNTED, "rejected")}
+        name: {kind: part.get(kind, 0) for kind in (*diff.COUNTED, "rejected")}  # a plan of before lacks some
         for name, part in (report.get("namespaces") or {}).items()
     }
     return {"namespaces": parts, **{name: report.get(name) for name in COMPARED}}
@@ -77,7 +77,7 @@ def _plan(principal: Principal, name: str, there: uuid.UUID) -> dict[str, Any]:
 
 def summarise_counts(parts: Mapping[str, Any]) -> dict[str, Any]:
     """Return the counts of all namespaces together, and of each."""
-    whole: dict[str, Any] = {name: sum(part[name] for part in parts.values()) for name in diff.COUNTED}
+    whole: dict[str, Any] = {name: sum(part.get(name, 0) for part in parts.values()) for name in diff.COUNTED}
     reasons = {reason for part in parts.values() for reason in part["rejected"]}
     whole["rejected"] = {
         reason: sum(part["rejected"].get(reason, 0) for part in parts.values()) for reason in sorted(reasons)

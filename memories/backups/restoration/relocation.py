@@ -5,6 +5,7 @@ So a backup can stand beside what lives: as a branch, whose memories are known t
 
 import uuid
 from collections import Counter
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from memories.access import Principal
@@ -29,6 +30,14 @@ ONLY_MOVED = """ARRAY(SELECT m.new FROM unnest(s.{0}) WITH ORDINALITY AS e (id, 
 # A claim's id follows from its fragment's and its position; of one whose position is not told it is its fragment's.
 CLAIM_MOVED = """coalesce((SELECT nova_claim_id(m.new, c.position) FROM staged_claim c
     JOIN staged_moved m ON m.old = c.fragment_id WHERE c.id = s.{0}), {1})"""
+# Of what lost to some, as wholes and in part.
+RELEASED = (
+    """UPDATE staged_claim c SET status = 'active', verdict = '', superseded_by_id = NULL FROM staged_fragment f
+        WHERE f.id = c.fragment_id AND c.status = 'superseded'
+            AND coalesce(c.superseded_by_id, f.superseded_by_id) = ANY (%s)""",
+    """UPDATE staged_fragment SET status = 'active', superseded_by_id = NULL
+        WHERE status = 'superseded' AND superseded_by_id = ANY (%s)""",
+)
 BLOCKED = "SELECT id FROM staged_verdict WHERE verdict = 'blocked_by_erasure'"
 MAP = """
     CREATE TEMP TABLE staged_moved (old uuid PRIMARY KEY, new uuid);
@@ -76,7 +85,7 @@ def relocate(principal: Principal, read: "Read", *, source: str, target: str, sa
     left_out: Counter[str] = Counter()
     for name, row in chosen.items():
         left_out["forgotten"] += _drop_forgotten(principal.project_id, there=uuid.UUID(row["id"]), here=live.get(name))
-    left_out["contained"] = _drop_contained(principal.project_id)
+    left_out["contained"] = _drop_contained(principal.project_id, [row["id"] for row in chosen.values()])
     # A user of whom nothing comes along is not named either.
     held = {str(place) for (place,) in fetch("SELECT DISTINCT namespace_id FROM staged_fragment", [])}
     chosen = {name: row for name, row in chosen.items() if parts_of(name)[1] is None or str(row["id"]) in held}
@@ -100,13 +109,19 @@ def _drop_forgotten(project_id: uuid.UUID, *, there: uuid.UUID, here: uuid.UUID 
     return int(counts["blocked_by_erasure"])
 
 
-def _drop_contained(project_id: uuid.UUID) -> int:
-    """Take away what a containment in force reaches, here or by who wrote it; how many memories."""
-    rows = fetch("SELECT id, owner_id, grant_id, created_at FROM staged_fragment", [])
+def _drop_contained(project_id: uuid.UUID, places: Sequence[str]) -> int:
+    """Take away what a containment in force reaches, here or by who wrote it, of these namespaces; how many memories.
+
+    What they had taken the place of stands.
+    """
+    written = "SELECT id, owner_id, grant_id, created_at FROM staged_fragment WHERE namespace_id = ANY (%s::uuid[])"
+    rows = fetch(written, [list(places)])
     contained = Containment.objects.reaching(project_id, rows)
     here = Fragment.objects.within(project_id).filter(id__in=[row[0] for row in rows], archived_reason=CONTAINED)
     contained |= set(here.values_list("id", flat=True))
     execute("DELETE FROM staged_fragment WHERE id = ANY (%s)", [list(contained)])
+    for statement in RELEASED:
+        execute(statement, [list(contained)])
     return len(contained)
 
 

@@ -13,7 +13,9 @@ from memories import access, backups
 from memories.management.bundles import run
 from memories.management.job_runner import projects_named
 
-NUMBERS = ("insert", "update", "unchanged", "skipped_stale", "conflict", "blocked_by_erasure", "forgotten")
+NUMBERS = (
+    *("insert", "update", "unchanged", "skipped_stale", "conflict", "blocked_by_erasure", "contained", "forgotten"),
+)
 
 
 class Command(TyperCommand):

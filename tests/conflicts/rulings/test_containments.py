@@ -511,7 +511,8 @@ def test_a_fork_leaves_it_out(carol, mallory, alice, project):
     with access.enter(service, why="test"):
         place = Namespace.objects.get(name="acme:main")
     wish = {"namespace": place, "options": {"target": "acme:side"}, "wake_up": False}
-    jobs.run(service, jobs.start(service, kind="fork", **wish, now=timezone.now()).id)
+    report = jobs.run(service, jobs.start(service, kind="fork", **wish, now=timezone.now()).id).report
+    assert (report["copied"], report["contained"], report["blocked_by_erasure"]) == (1, 1, 0)
     with access.enter(service, why="test"):
         there = Fragment.objects.filter(namespace__name="acme:side").values_list("content", flat=True)
         assert list(there) == ["The gate is blue."]
