@@ -3,6 +3,7 @@
 import datetime
 import hashlib
 import uuid
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -29,6 +30,7 @@ from memories.ingest.files import Message
 from memories.ingest.pipeline import Prepared, prepare, store_each
 from memories.models import Claim, Fragment, Namespace, Revision
 from memories.models.enums import MATERIAL, SourceClass, SourceType, Status
+from memories.models.tenant import TenantQuerySet
 
 AMENDABLE = datetime.timedelta(days=1)  # for so long what somebody said is amended by a word
 STEM = 240  # leaves room for "#n"
@@ -305,15 +307,16 @@ def _rank(principal: Principal, draft: Draft) -> int:
 def _known(principal: Principal, drafts: list[Draft], namespace: str) -> tuple[set[int], set[int]]:
     """Which drafts' sources stand in the namespace already with this text, now or formerly; which with any; by index.
 
+    Of drafts without a source those are known that open their conversation as it stands: its history, sent again.
     What somebody weaker put there does not keep a stronger one from saying so.
     """
+    here = Namespace.objects.within(principal.project_id).named([principal.scope(namespace)])
+    there = Fragment.objects.within(principal.project_id).filter(namespace__in=here)
+    resent = _resent(principal, drafts, there)
     with_source = [draft for draft in drafts if draft.source_id]
     if not with_source:
-        return set(), set()
-    rows = Fragment.objects.within(principal.project_id).filter(
-        namespace__in=Namespace.objects.within(principal.project_id).named([principal.scope(namespace)]),
-        source_id__in={draft.source_id for draft in with_source},
-    )
+        return resent, resent
+    rows = there.filter(source_id__in={draft.source_id for draft in with_source})
     sources: dict[uuid.UUID, Fragment] = {}
     texts: dict[tuple[str, str, str], int] = {}
 
@@ -335,4 +338,30 @@ def _known(principal: Principal, drafts: list[Draft], namespace: str) -> tuple[s
         if draft.source_id and texts.get((draft.source_id, draft.conversation_id, draft.content), 0) >= rank:
             known_indexes.add(n)
         note(draft.source_id, draft.conversation_id, draft.content, rank)
-    return known_indexes, keys
+    return known_indexes | resent, keys | resent
+
+
+def _resent(principal: Principal, drafts: Sequence[Draft], there: TenantQuerySet) -> set[int]:
+    """Return the drafts of conversations that are told again from their first turn on; `there` is what stands."""
+    talks = defaultdict[str, list[int]](list)
+    for n, draft in enumerate(drafts):
+        if draft.conversation_id and draft.source_type == SourceType.CONVERSATION:
+            talks[draft.conversation_id].append(n)
+    found = set[int]()
+    for talk, places in talks.items():
+        if all(drafts[n].source_id for n in places):
+            continue
+        turns = there.filter(conversation_id=talk).order_by("sequence", "created_at", "id")
+        held = turns.values_list("content", "authority")
+        first = held.first()
+        if first is None or first[0] != drafts[places[0]].content:
+            continue
+        left, again = iter(held), list[int]()
+        turn = next(left, None)
+        for n in places:
+            if turn and turn[0] == drafts[n].content and turn[1] >= _rank(principal, drafts[n]):
+                again.append(n)
+                turn = next(left, None)
+        if turn is None or len(again) == len(places):
+            found |= {*again}
+    return found

@@ -133,3 +133,25 @@ def test_requests_at_one_time_get_places_of_their_own(committed, service):
     assert sorted(sum(places, [])) == list(range(8))
     with access.enter(service, why="test"):
         assert Fragment.objects.within(service.project_id).count() == 8
+
+
+def skipped(agent, messages, **more):
+    body = {"namespace": "acme:main", "conversation_id": "c1", "messages": messages, **more}
+    answer = agent.client.post("/api/v1/ingest", body, format="json")
+    assert answer.status_code == 201, answer.content
+    return [(one["index"], one["reason"]) for one in answer.json()["skipped"]]
+
+
+def test_a_history_that_is_sent_again_without_ids_adds_what_is_new(alice):
+    assert post(alice, turns(0, 1, ids=False)) == [0, 1]
+    assert post(alice, turns(0, 1, ids=False)) == []
+    assert skipped(alice, turns(0, ids=False)) == [(0, "already_known")]
+    assert post(alice, turns(0, 1, 2, ids=False)) == [2]
+    assert skipped(alice, turns(0, 1, 2, ids=False)) == [(n, "already_known") for n in range(3)]
+
+
+def test_what_only_begins_alike_is_another_part_of_the_conversation(alice):
+    assert post(alice, turns(0, 1, 2, ids=False)) == [0, 1, 2]
+    assert post(alice, turns(0, 3, ids=False)) == [3, 4]
+    assert post(alice, turns(2, ids=False)) == [5]
+    assert post(alice, turns(0, 1, ids=False), conversation_id="c2") == [0, 1]
