@@ -278,10 +278,10 @@ class Evaluation:
         assertion = assertion_from(assessment.claim)
         if assessment.settled:
             return Verdict(assertion, Status(assessment.claim.verdict))
-        if returning:
-            assertion = replace(assertion, owner_id=uuid.uuid4())
-        policy = Policy.REVIEW if returning and assessment.policy == Policy.NEWEST else assessment.policy
         key_state, beside = self.key_states[place_of(assessment.claim)], assessment.twin is not None
+        if returning:  # what a ruling chose comes with its authority
+            assertion = key_state.under_rulings(replace(assertion, owner_id=uuid.uuid4()))
+        policy = Policy.REVIEW if returning and assessment.policy == Policy.NEWEST else assessment.policy
         return key_state.judge(assertion, policy=policy, by_a_person=by_a_person, beside=beside)
 
     def _whole_twin(self, case: Assessment) -> uuid.UUID | None:

@@ -4,7 +4,7 @@ import pytest
 from django.db.models import F
 
 from memories import access
-from memories.models import Fragment
+from memories.models import Fragment, Namespace
 
 URL = "/api/v1"
 CLAIM = {"subject": "trip", "predicate": "budget"}
@@ -100,3 +100,27 @@ def test_an_upheld_dispute_that_was_undone_when_an_older_backup_is_restored_stay
     assert carol.client.post(f"{path}/undo", {}, format="json").status_code == 200
     restore(row)
     assert statuses(said) == ["active"]
+
+
+def test_a_choice_that_comes_with_its_ruling_holds_against_what_was_said_meanwhile(
+    choose, statuses, project, agent_of, principal, back_up, restore
+):
+    tool = agent_of(project, owner="tool", ceiling="tool_output")
+
+    def report(value):
+        claim = {**CLAIM, "value": value}
+        body = {"namespace": "acme:main", "content": f"The trip budget is {value}.", "claim": claim}
+        body |= {"provenance": {"source": "tool_output"}}
+        answer = tool.client.post(f"{URL}/fragments", body, format="json")
+        assert answer.status_code == 201, answer.json()
+        return answer.json()
+
+    said, told, _ = choose()
+    row = back_up()
+    with access.enter(principal, why="test"):
+        Namespace.objects.all().delete()
+    meanwhile = report("$13")
+    assert meanwhile["status"] == "active"
+    restore(row)
+    assert statuses(said, told, meanwhile["id"]) == ["superseded", "active", "superseded"]
+    assert report("$14")["status"] == "quarantined"

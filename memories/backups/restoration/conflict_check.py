@@ -71,17 +71,17 @@ def find_contested(
     values = {"project": project_id, "there": there, "here": here}
     at_odds = {row[0] for row in fetch(AT_ODDS, values)}
     if not _anybody_stands(values):
-        return (
-            _evaluate([each for each in _load_newcomers(values) if each[0].fragment.id in at_odds]) if at_odds else {}
-        )
+        coming = _load_newcomers(values) if at_odds else []
+        return {one.fragment.id: Contested(one, one.fragment.status) for one, _ in coming if one.fragment.id in at_odds}
     execute(
         f"""UPDATE memories_fragment f SET status = 'archived' FROM staged_verdict v
             WHERE f.project_id = %(project)s AND f.id = v.id AND v.verdict = 'update' AND f.status IN {STANDING}""",
         values,
     )
     coming = _load_newcomers(values)
-    agreed = admissible_unchanged(coming, now=now) - at_odds
-    return _evaluate([each for each in coming if each[0].fragment.id not in agreed])
+    contested = {one.fragment.id: Contested(one, one.fragment.status) for one, _ in coming}
+    agreed = admissible_unchanged(coming, now=now) - at_odds  # which notes what the gate would make of them
+    return {which: each for which, each in contested.items() if which not in agreed}
 
 
 def keep_stronger(project_id: uuid.UUID, *, there: uuid.UUID, here: uuid.UUID) -> int:
@@ -105,10 +105,6 @@ def _anybody_stands(values: Mapping[str, Any]) -> bool:
         values,
     )
     return bool(found)
-
-
-def _evaluate(coming: list[tuple[Newcomer, Sequence[Claim]]]) -> dict[uuid.UUID, Contested]:
-    return {each.fragment.id: Contested(each, str(each.fragment.status)) for each, _ in coming}
 
 
 def _load_newcomers(values: Mapping[str, Any]) -> list[tuple[Newcomer, Sequence[Claim]]]:

@@ -412,9 +412,7 @@ def apply(
                 # One that is new goes as a whole by an undo, of others the rows are kept.
                 with nullcontext() if is_made else record_changes(progress.operation):
                     operation = None if is_made else progress.operation
-                    counts = _apply(principal, read, name, there, operation=operation, now=now)
-                    reached = sorted(diff.find_contained(principal.project_id))
-                    counts["contained"] = len(actions.set_aside(principal.project_id, reached, now=now))
+                    counts = _apply(principal, read, name, there, operation=operation, actions=actions, now=now)
                 counts |= recall.settle(accept=progress.operation.options.get(ACCEPT, False), progress=progress)
                 further = written.joined(name, counts, is_made=is_made)
                 progress.save(**far, cursor=further.cursor())
@@ -455,6 +453,7 @@ def _apply(
     there: uuid.UUID,
     *,
     operation: Operation | None,
+    actions: RestoreActions,
     now: datetime.datetime,
 ) -> dict[str, Any]:
     """Write a namespace. For an `operation` is kept what goes of those that come back."""
@@ -484,4 +483,6 @@ def _apply(
     auxiliary_tables.insert_version_conflicts(project_id, now=now)
     insertion.index(project_id)
     counts["through_the_gate"] = conflict_check.admit_contested(project_id, waiting, now=now)
+    reached = sorted(diff.find_contained(project_id))
+    counts["contained"] = len(actions.set_aside(project_id, reached, now=now))
     return counts
