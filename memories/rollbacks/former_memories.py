@@ -37,7 +37,7 @@ KEPT = f"""
     CREATE TEMP TABLE kept_fragment ON COMMIT DROP AS
         SELECT f.id FROM memories_fragment f WHERE f.project_id = %(project)s
             AND f.namespace_id = ANY (%(namespaces)s) AND f.archived_reason = '{CONTAINED}'"""
-# Whose status has its cause gone is let be, too: a winner, or an opponent, that was forgotten or is contained.
+# Whose status has its cause gone is let be, too: a winner, an opponent or a dispute that was forgotten or is contained.
 STAGED = f"""
     ALTER TABLE former_fragment ADD archived_reason text;
     UPDATE former_fragment t
@@ -57,6 +57,10 @@ STAGED = f"""
         t.superseded_by_id IS NOT NULL AND NOT EXISTS (
             SELECT FROM memories_fragment s WHERE s.project_id = %(project)s AND s.id = t.superseded_by_id
                 AND s.archived_reason <> '{CONTAINED}')
+        OR t.status = 'disputed' AND EXISTS (
+            SELECT FROM conflicts_vote v WHERE v.project_id = %(project)s AND v.fragment_id = t.id
+                AND v.ballot = 'dispute'
+            HAVING bool_or(NOT v.counted) AND t.disputes > count(*) FILTER (WHERE v.counted))
         OR t.status = 'quarantined' AND NOT EXISTS (
             SELECT FROM conflicts_pendingconflict p LEFT JOIN former_conflict c ON c.id = p.id
             LEFT JOIN memories_fragment o

@@ -217,6 +217,18 @@ def test_who_lost_to_what_is_contained_stands(alice, bob, carol, said, rolled, m
     assert alice.client.get(f"/api/v1/fragments/{kept['id']}").json()["status"] == "active"
 
 
+def test_a_dispute_that_is_contained_does_not_hold_again(alice, bob, carol, said, rolled, moment):
+    stored = said(bob, "The plant is a ficus.", source="inference")
+    path = f"/api/v1/fragments/{stored['id']}"
+    assert alice.client.post(f"{path}/dispute", {"reason": "It is a palm."}, format="json").status_code == 200
+    assert alice.client.get(path).json()["status"] == "disputed"
+    at = moment()
+    assert carol.client.post("/api/v1/containments", {"owner": "alice"}, format="json").status_code == 201
+    assert bob.client.get(path).json()["status"] == "active"
+    assert rolled(at).report["let_be"]["cause_forgotten"] == 1
+    assert bob.client.get(path).json()["status"] == "active"
+
+
 def test_nobody_weaker_takes_a_decision_back(bob, carol, said, decide, rolled, moment, agent_of, project):
     said(bob, "The budget is $1.", value="$1")
     scan = agent_of(project, owner="scan", ceiling="document")
