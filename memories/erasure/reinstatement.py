@@ -2,7 +2,7 @@
 
 import datetime
 import uuid
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
@@ -101,11 +101,20 @@ def _as_wholes(
     project_id: uuid.UUID, back: Sequence[tuple[Newcomer, Sequence[Claim]]], *, now: datetime.datetime
 ) -> list[uuid.UUID]:
     agreed = return_unchanged(back, now=now)
+    for one in _alike([pair for pair in back if pair[0].fragment.id not in agreed]):
+        agreed |= return_unchanged([one], now=now)
     ids = [newcomer.fragment.id for newcomer, _ in back]
     for which in ids:
         if which not in agreed:
             execute(YIELDED, [project_id, which])
     return [which for which in ids if which in agreed]
+
+
+def _alike(left: Sequence[tuple[Newcomer, Sequence[Claim]]]) -> list[tuple[Newcomer, Sequence[Claim]]]:
+    """Return those of which others say the same, by their slots: in that order they stood beside each other."""
+    said = Counter((bytes(claim.key_digest), bytes(claim.value_digest)) for _, former in left for claim in former)
+    alike = [pair for pair in left if any(said[bytes(c.key_digest), bytes(c.value_digest)] > 1 for c in pair[1])]
+    return sorted(alike, key=lambda pair: min(claim.slot for claim in pair[1]))
 
 
 def _in_part(newcomer: Newcomer, lost: Sequence[uuid.UUID], *, now: datetime.datetime) -> bool:

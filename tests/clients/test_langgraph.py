@@ -65,6 +65,19 @@ def test_a_search_answers_nothing_of_other_stores(web, committed, agent_of, ours
             assert keeper in found.value["text"]
 
 
+def test_what_waits_for_a_person_is_got_and_listed_and_answers_no_question(committed, agent_of, ours):
+    person = agent_of(committed, owner="person", ceiling="user_explicit")
+    claim = {"subject": "user", "predicate": "budget", "value": "$100"}
+    body = {"namespace": ours.namespace, "content": "My budget is $100.", "claim": claim}
+    body |= {"provenance": {"source": "user_explicit"}}
+    assert person.client.post("/api/v1/fragments", body, format="json").status_code == 201
+    ours.put(("f",), "told", {"text": "The user's budget is $777."})
+    ours.put(("f",), "other", {"text": "The user's budget meeting is on Mondays."})
+    assert ours.get(("f",), "told").value == {"text": "The user's budget is $777."}
+    assert {item.key for item in ours.search(("f",))} == {"told", "other"}
+    assert "told" not in {item.key for item in ours.search(("f",), query="What is the user's budget?")}
+
+
 def test_a_user_is_the_same_in_any_spelling_of_the_name(web, committed, agent_of, ours):
     key = agent_of(committed, owner="graph", requests_per_minute=0).key
     with closing(NovaMemStore(web, key, namespace=ours.namespace, user="Zoe\u0308")) as zoe:

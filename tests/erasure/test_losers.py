@@ -166,3 +166,19 @@ def test_free_text_that_waited_stands(alice, bob):
     assert waits["status"] == "quarantined"
     assert forget(alice, won) == waits["id"]
     assert standing(alice, waits["id"])[0] == "active"
+
+
+def test_losers_with_keys_of_their_own_stand_beside_each_other_again(alice):
+    def keep(key, content):
+        body = {"namespace": MAIN, "content": content, "key": key, "provenance": {"source": "tool_output"}}
+        body |= {"claim": {"subject": "user", "predicate": "budget", "value": "$48,000"}}
+        answer = alice.client.post(URL, body, format="json")
+        assert (answer.status_code, answer.json()["status"]) == (201, "active")
+        return answer.json()["id"]
+
+    lost = [keep("k1", "The budget is $48,000."), keep("k2", "Budget: $48,000.")]
+    won = store_claim(alice, "$84,000", source="user_explicit")
+    assert [standing(alice, one)[0] for one in lost] == ["superseded", "superseded"]
+    assert set(forget(alice, won).split(", ")) == {*lost}
+    assert [standing(alice, one) for one in lost] == [("active", None)] * 2
+    assert believed(alice) == ["$48,000"] * 2

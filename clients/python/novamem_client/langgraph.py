@@ -45,6 +45,7 @@ from novamem_client import NovaMem, Problem
 
 CONTENT_LIMIT, KEY_LENGTH, PAGE = 2000, 480, 200
 STANDS: Any = ["active", "disputed", "quarantined"]
+ANSWERS: Any = ["active", "disputed"]  # a question; what waits for a person is only listed
 GONE = (404, 409)  # of what is to be archived: it is not there, or not any more
 REFRESHED_AFTER = 0.1  # of its time to live: a read before that lets an item be
 ORDERED = {"$gt": operator.gt, "$gte": operator.ge, "$lt": operator.lt, "$lte": operator.le}
@@ -151,7 +152,7 @@ class NovaMemStore(BaseStore):
                 namespace=self.namespace,
                 project_wide=False,
                 floor=0,
-                filters={"tags": [tag], "status_filter": STANDS},
+                filters={"tags": [tag], "status_filter": ANSWERS},
                 top_k=PAGE,
             )["results"]
             rows: Iterable[Any] = [row for row in found if self._is_own(row) and _told(row).get("indexed", True)]
