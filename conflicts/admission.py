@@ -15,6 +15,7 @@ from conflicts.locks import Place, lock_keys, lock_namespaces
 from conflicts.models import PendingConflict
 from conflicts.namespace_state import NamespaceState
 from conflicts.persistence import ensure_conflicts, one_value_checked_at_the_end, record, supersede
+from conflicts.reopening import ended_by, reopen_periods
 from conflicts.search_index import index_fragments, refuse_forgotten, reindex_fragment
 from conflicts.votes import disputed_among
 from memories.errors import NovaError
@@ -101,14 +102,16 @@ def readmit(
     """Let a fragment that is stored already pass the gate again: its text or claim changed, or it leaves the archive.
 
     With a `model` the text is new: the old vectors go, the old text stays as a revision (trigger). What loses is
-    quarantined; what repeats another claim is superseded by that; what was disputed stays so (`at_best`). The caller
-    holds the keys and the fragment's row, in this order. Raise BlockedByErasure.
+    quarantined; what repeats another claim is superseded by that; what was disputed stays so (`at_best`); what it ended
+    goes on where it begins no more. The caller holds the keys and the fragment's row, in this order. Raise
+    BlockedByErasure.
     """
     fragment = changed.fragment
     if model is not None:
         refuse_forgotten([fragment])
     former = Claim.objects.within(fragment.project_id).filter(fragment=fragment.id)
     left = {place_of(claim) for claim in former}
+    ended = [] if returning else ended_by(fragment.project_id, [fragment.id])
     evaluation, cases = _evaluate([changed], now=now, by_a_person=by_a_person, returning=returning, left=left)
     (case,) = cases
     if case.repeats:
@@ -130,6 +133,7 @@ def readmit(
         if case.repeats:
             supersede(fragment.project_id, {fragment.id: case.repeats}, now=now)
         conflicts = record(evaluation, cases, left=left)
+    reopen_periods(fragment.project_id, ended, now=now)
     return Admission(fragment, False, case.fallen, conflicts.get(fragment.id, []))
 
 

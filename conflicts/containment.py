@@ -3,7 +3,6 @@
 import datetime
 import uuid
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,29 +52,6 @@ REPLACED = f"""
         OR l.id IN (SELECT s.fragment_id FROM memories_claim s
             WHERE s.project_id = %(project)s AND s.status = 'superseded' AND s.superseded_by_id = ANY (%(ids)s)))
     ORDER BY l.authority DESC, l.created_at DESC, l.id, c.position"""
-
-
-# What a period ended that the writing of these began: it lasts again until what stands after it begins.
-CLOSED = """
-    SELECT e.pgh_obj_id, e.valid_until, b.valid_until
-    FROM memories_fragmentevent w
-    JOIN memories_claimevent e ON e.project_id = w.project_id AND e.recorded_in = w.recorded_in
-        AND e.pgh_label = 'update' AND e.fragment_id <> ALL (%(ids)s)
-    JOIN LATERAL (
-        SELECT p.valid_until FROM memories_claimevent p
-        WHERE p.project_id = e.project_id AND p.pgh_obj_id = e.pgh_obj_id AND p.pgh_id < e.pgh_id
-        ORDER BY p.pgh_id DESC LIMIT 1) AS b ON b.valid_until IS DISTINCT FROM e.valid_until
-    WHERE w.project_id = %(project)s AND w.pgh_obj_id = ANY (%(ids)s) AND w.pgh_label = 'insert'
-        AND EXISTS (SELECT FROM memories_claim k WHERE k.project_id = w.project_id AND k.fragment_id = w.pgh_obj_id
-            AND k.key_digest = e.key_digest)
-    ORDER BY e.pgh_id DESC"""
-REOPENED = """
-    UPDATE memories_claim c SET valid_until = least(%(until)s::timestamptz, (
-        SELECT min(n.valid_from) FROM memories_claim n
-        WHERE n.project_id = c.project_id AND n.namespace_id = c.namespace_id AND n.key_digest = c.key_digest
-            AND n.session_id = c.session_id AND n.id <> c.id AND n.status IN ('active', 'disputed')
-            AND n.valid_from > coalesce(c.valid_from, '-infinity')))
-    WHERE c.project_id = %(project)s AND c.id = %(claim)s AND c.valid_until = %(closed)s"""
 
 
 class Recording:
@@ -133,14 +109,6 @@ def set_aside(project_id: uuid.UUID, fragment_ids: Sequence[uuid.UUID], *, now: 
     """Quarantine memories whatever their status, and end what waits because of them."""
     end_waiting_of_many(project_id, fragment_ids, now=now)
     execute(SET_ASIDE, {"project": project_id, "ids": list(fragment_ids), "now": now})
-
-
-def reopen_periods(project_id: uuid.UUID, fragment_ids: Sequence[uuid.UUID]) -> None:
-    """Let what these ended by beginning go on, until what stands after it begins. They are set aside already."""
-    for claim_id, closed, until in fetch(CLOSED, {"project": project_id, "ids": list(fragment_ids)}):
-        values = {"project": project_id, "claim": claim_id, "closed": closed, "until": until}
-        with suppress(IntegrityError), transaction.atomic():
-            execute(REOPENED, values)
 
 
 @dataclass(frozen=True, slots=True)

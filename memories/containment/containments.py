@@ -14,6 +14,7 @@ from conflicts import containment as belief
 from conflicts.authority import rank_of, ranks_of, refuse_below
 from conflicts.bulk_changes import waiting_against
 from conflicts.public import lock_belief
+from conflicts.reopening import ended_by, reopen_periods
 from conflicts.resolution import CannotUndo
 from conflicts.rulings import with_protection
 from conflicts.search_index import refuse_forgotten_words
@@ -207,7 +208,6 @@ def _apply(
     if ground.source_id:
         extent.votes = belief.discount_source(project_id, ground.source_id, now=now)
     belief.set_aside(project_id, extent.contained, now=now)
-    belief.reopen_periods(project_id, extent.contained)
     extent.restored = _reinstated(project_id, extent.contained, losers, originals, now=now)
     extent.released = release_waiting(project_id, waiting, losers, now=now)
     extent.restored = _standing(project_id, extent.restored)  # what waited may be newer
@@ -244,7 +244,9 @@ def _reinstated(
 ) -> list[uuid.UUID]:
     """Let stand again what these had taken the place of, and the originals of digests; return those that do."""
     belief.release(project_id, contained, losers)
-    return [*return_originals(project_id, originals, now=now), *reinstate(project_id, losers, now=now)]
+    restored = [*return_originals(project_id, originals, now=now), *reinstate(project_id, losers, now=now)]
+    reopen_periods(project_id, ended_by(project_id, contained), now=now)
+    return restored
 
 
 def _held_extent(project_id: uuid.UUID, ground: ContainmentGround) -> tuple[Extent, set[uuid.UUID]]:

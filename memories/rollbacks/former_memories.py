@@ -2,10 +2,11 @@
 
 import datetime
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from conflicts.enums import EDITED, PRECEDENT_REJECTED, REJECTED, UNDONE
+from conflicts.reopening import ended_by_nothing, reopen_periods
 from conflicts.search_index import find_forgotten_texts, reindex_texts
 from memories import upkeep
 from memories.erasure import reinstate
@@ -231,12 +232,18 @@ def roll_back_texts(project_id: uuid.UUID, done: MemoryRollback, *, now: datetim
     reindex_texts(project_id, done.texts, model=active_model())
 
 
-def stand_again(project_id: uuid.UUID, done: MemoryRollback, *, now: datetime.datetime) -> None:
-    """Hear anew whom only what is set aside stands in the way of, for what they had lost to is gone."""
+def stand_again(
+    project_id: uuid.UUID, done: MemoryRollback, *, claimed: Collection[uuid.UUID], now: datetime.datetime
+) -> None:
+    """Hear anew whom only what is set aside stands in the way of, for what they had lost to is gone.
+
+    Of the `claimed`, whose claims are as they were, those go on that ended where what is gone began.
+    """
     rows = Fragment.objects.within(project_id).filter(id__in=done.let_be["cause_forgotten"], status=Status.SUPERSEDED)
     lost = list(rows.exclude(superseded_by__status__in=STANDING).order_by("-authority", "-created_at", "id"))
     claims = Claim.objects.by_fragment(project_id, [row.id for row in lost])
     reinstate(project_id, {row.id: [claim.id for claim in claims.get(row.id, ())] for row in lost}, now=now)
+    reopen_periods(project_id, ended_by_nothing(project_id, claimed), now=now)
 
 
 def votes_lost(project_id: uuid.UUID) -> set[uuid.UUID]:

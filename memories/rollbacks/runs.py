@@ -109,7 +109,7 @@ def _apply(principal: Principal, operation: Operation, scopes: list[Namespace]) 
         roll_back_texts(project_id, memories, now=now)
         roll_back_memories(project_id, memories, now=now)
         belief = roll_back_belief(project_id, ids, at=at, operation_id=operation.id, now=now)
-        stand_again(project_id, memories, now=now)
+        stand_again(project_id, memories, claimed=belief.claims, now=now)
         memories.let_be["votes_lost"] = votes_lost(project_id)
         link_successors(project_id, memories.set_aside | memories.changed | belief.claims)
     return {"namespace": scopes[0].name, "to": at.isoformat(), **_told(memories, belief)}

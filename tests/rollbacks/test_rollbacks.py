@@ -338,6 +338,46 @@ def test_who_lost_to_what_was_forgotten_stands(alice, said, rolled, undone, stat
     assert state() == before
 
 
+@pytest.mark.parametrize("contained", [False, True])
+def test_what_ended_where_something_began_that_is_gone_goes_on(
+    alice, carol, said, rolled, undone, state, moment, contained
+):
+    claim = {"subject": "ann", "predicate": "city"}
+    oslo = said(alice, "Ann lives in Oslo.", claim={**claim, "value": "Oslo"})
+    early = moment()
+    since = {"scope": "temporal", "valid_from": "2026-01-01T00:00:00Z"}
+    rome = said(alice, "Ann has moved to Rome.", claim={**claim, "value": "Rome", **since})
+    at = moment()
+    if contained:
+        answer = carol.client.post("/api/v1/containments", {"content": rome["content"]}, format="json")
+        assert answer.status_code == 201, answer.json()
+    else:
+        assert alice.client.delete(f"/api/v1/fragments/{rome['id']}").status_code == 204
+    said(alice, "Ann lives in Pisa.", claim={**claim, "value": "Pisa"})
+    before = state()
+    for to in (at, early):
+        operation = rolled(to)
+        row = alice.client.get(f"/api/v1/fragments/{oslo['id']}").json()
+        assert (row["status"], row["claim"]["valid_until"]) == ("active", None)
+        undone(operation)
+        assert state() == before
+
+
+def test_what_ended_where_something_begins_still_ends_there_again(alice, said, rolled, undone, state, moment):
+    claim = {"subject": "ann", "predicate": "city"}
+    said(alice, "Ann lives in Oslo.", claim={**claim, "value": "Oslo"})
+    since = {"scope": "temporal", "valid_from": "2026-01-01T00:00:00Z"}
+    rome = said(alice, "Ann has moved to Rome.", claim={**claim, "value": "Rome", **since})
+    then, at = state(), moment()
+    change = {"content": "Ann stays where she is.", "claim": None}
+    assert alice.client.patch(f"/api/v1/fragments/{rome['id']}", change, format="json").status_code == 200
+    before = state()
+    operation = rolled(at)
+    assert {**state(), "words": []} == {**then, "words": []}
+    undone(operation)
+    assert state() == before
+
+
 def test_a_rule_that_changed_since_holds(alice, said, rolled, state, moment, main):
     rule = {"namespace": main, "name": "beverage", "exclusive": False}
     made = alice.client.post("/api/v1/predicates", rule, format="json").json()
