@@ -15,7 +15,7 @@ from conflicts.locks import Place, lock_keys, lock_namespaces
 from conflicts.models import PendingConflict
 from conflicts.namespace_state import NamespaceState
 from conflicts.persistence import ensure_conflicts, one_value_checked_at_the_end, record, supersede
-from conflicts.reopening import ended_by, reopen_periods
+from conflicts.reopening import cut_by, reopen_periods
 from conflicts.search_index import index_fragments, refuse_forgotten, reindex_fragment
 from conflicts.votes import disputed_among
 from memories.errors import NovaError
@@ -111,7 +111,7 @@ def readmit(
         refuse_forgotten([fragment])
     former = Claim.objects.within(fragment.project_id).filter(fragment=fragment.id)
     left = {place_of(claim) for claim in former}
-    ended = [] if returning else ended_by(fragment.project_id, [fragment.id])
+    cut = [] if returning else cut_by(fragment.project_id, [fragment.id])
     evaluation, cases = _evaluate([changed], now=now, by_a_person=by_a_person, returning=returning, left=left)
     (case,) = cases
     if case.repeats:
@@ -133,7 +133,7 @@ def readmit(
         if case.repeats:
             supersede(fragment.project_id, {fragment.id: case.repeats}, now=now)
         conflicts = record(evaluation, cases, left=left)
-    reopen_periods(fragment.project_id, ended, now=now)
+    reopen_periods(fragment.project_id, cut, now=now)
     return Admission(fragment, False, case.fallen, conflicts.get(fragment.id, []))
 
 

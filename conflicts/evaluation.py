@@ -282,7 +282,7 @@ class Evaluation:
         if returning:  # what a ruling chose comes with its authority
             assertion = key_state.under_rulings(replace(assertion, owner_id=uuid.uuid4()))
         policy = Policy.REVIEW if returning and assessment.policy == Policy.NEWEST else assessment.policy
-        return key_state.judge(assertion, policy=policy, by_a_person=by_a_person, beside=beside)
+        return key_state.judge(assertion, policy=policy, by_a_person=by_a_person, beside=beside, now=self.now)
 
     def _whole_twin(self, case: Assessment) -> uuid.UUID | None:
         """Return the one fragment that says already all that a newcomer claims."""

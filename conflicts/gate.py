@@ -3,7 +3,7 @@
 import datetime
 import uuid
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from conflicts.enums import ConflictReason, Policy
@@ -37,6 +37,10 @@ class Period:
         """Return whether the other holds only while this one does."""
         begins = self.start is None or (other.start is not None and self.start <= other.start)
         return begins and (self.end is None or (other.end is not None and other.end <= self.end))
+
+    def is_over(self, now: datetime.datetime) -> bool:
+        """Return whether it ended by then."""
+        return self.end is not None and self.end <= now
 
     def starts_after(self, other: "Period") -> bool:
         """Return whether this one begins later; a period without a beginning began before all others."""
@@ -147,6 +151,7 @@ class GateDecision:
     outcome: GateOutcome
     twin: Assertion | None = None
     yielding: tuple[Assertion, ...] = ()
+    # Whom it leaves only a part of their period, with that.
     closing: tuple[Assertion, ...] = ()
     opponents: tuple[tuple[Assertion, ConflictReason], ...] = ()
 
@@ -158,6 +163,7 @@ def decide(
     policy: str = Policy.REVIEW,
     beside: bool = False,
     contesting: Collection[uuid.UUID] = (),
+    now: datetime.datetime | None = None,
 ) -> GateDecision:
     """Decide once for all standing claims of the key. All or nothing: whoever loses to one replaces none.
 
@@ -165,7 +171,7 @@ def decide(
     equal where the predicate's policy says that the newest wins. Where it keeps both, equals of other owners are no
     opponents. Who repeats one of two values that a person kept opposes neither; those in `contesting` stand without
     that, until somebody decides. What is said `beside` other things is
-    no repetition: it stands beside those that say the same.
+    no repetition: it stands beside those that say the same. What was over by `now` replaces nothing that goes on.
     """
     twins = tuple(other for other in standing if newcomer.repeats(other))
     if (covering := [twin for twin in twins if twin.is_no_weaker_than(newcomer)]) and not beside:
@@ -184,8 +190,9 @@ def decide(
         return GateDecision(
             GateOutcome.LOST, opponents=tuple((other, objections.get(other, first)) for other in opponents)
         )
-    closing = tuple(other for other in opponents if _succeeds(newcomer, other))
-    yielding = tuple(other for other in opponents if other not in closing)
+    left = {other: _period_left(newcomer, other, now) for other in opponents}
+    closing = tuple(replace(other, period=period) for other, period in left.items() if period)
+    yielding = tuple(other for other, period in left.items() if not period)
     restated = () if beside else tuple(twin for twin in twins if twin.rank <= newcomer.authority)
     outcome = GateOutcome.RESTATED if restated else GateOutcome.WON if opponents else GateOutcome.ADMITTED
     return GateDecision(outcome, yielding=(*yielding, *restated), closing=closing)
@@ -211,9 +218,17 @@ def why_not_replaced(newcomer: Assertion, other: Assertion, policy: str = Policy
     return None if newcomer.owner_id == other.speaker else ConflictReason.OTHER_OWNER
 
 
-def _succeeds(newcomer: Assertion, other: Assertion) -> bool:
-    """Return a temporal claim that begins later ends the standing one's period instead of erasing it."""
-    return newcomer.scope == ClaimScope.TEMPORAL and newcomer.period.starts_after(other.period)
+def _period_left(newcomer: Assertion, other: Assertion, now: datetime.datetime | None) -> Period | None:
+    """Return what a temporal claim leaves of the standing one's period; None where it takes its place.
+
+    One that is over by now leaves what still holds, one that begins later what was before.
+    """
+    period, standing = newcomer.period, other.period
+    if newcomer.scope != ClaimScope.TEMPORAL:
+        return None
+    if now is not None and period.is_over(now) and not standing.is_over(now):
+        return Period(period.end, standing.end)
+    return Period(standing.start, period.start) if period.starts_after(standing) else None
 
 
 def clipped_period(newcomer: Assertion, standing: Sequence[Assertion]) -> Period:

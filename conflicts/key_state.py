@@ -31,8 +31,8 @@ class Verdict:
     # The standing or waiting claim that says the same already.
     twin: uuid.UUID | None = None
     superseded: tuple[uuid.UUID, ...] = ()
-    # Whose period ends, and when.
-    closed: tuple[tuple[uuid.UUID, datetime.datetime], ...] = ()
+    # Of whose period only a part is left, and which.
+    closed: tuple[tuple[uuid.UUID, Period], ...] = ()
     opponents: tuple[tuple[uuid.UUID, ConflictReason], ...] = ()
     why: str = ""
     # The ruling that bars it.
@@ -52,7 +52,13 @@ class KeyState:
     bindings: list[Binding] = field(default_factory=list)
 
     def judge(
-        self, newcomer: Assertion, *, policy: str = Policy.REVIEW, by_a_person: bool = False, beside: bool = False
+        self,
+        newcomer: Assertion,
+        *,
+        policy: str = Policy.REVIEW,
+        by_a_person: bool = False,
+        beside: bool = False,
+        now: datetime.datetime | None = None,
     ) -> Verdict:
         """Decide on a newcomer and changes nothing; of what is said `beside` other things none is a repetition.
 
@@ -60,7 +66,7 @@ class KeyState:
         """
         others = [assertion for assertion in self.standing.values() if assertion.fragment_id != newcomer.fragment_id]
         newcomer = replace(newcomer, period=clipped_period(newcomer, others))
-        decision = decide(newcomer, others, policy=policy, beside=beside, contesting=self.contesting)
+        decision = decide(newcomer, others, policy=policy, beside=beside, contesting=self.contesting, now=now)
         if decision.outcome == GateOutcome.DEDUPLICATED:
             assert decision.twin is not None
             return Verdict(newcomer, Status.ACTIVE, twin=decision.twin.id)
@@ -84,13 +90,12 @@ class KeyState:
         return replace(self._won(newcomer, yielding, ()), contests=True)
 
     def _won(self, newcomer: Assertion, yielding: Sequence[Assertion], closing: Sequence[Assertion]) -> Verdict:
-        start = newcomer.period.start
         gone = {other.id for other in (*yielding, *closing)}
         return Verdict(
             replace(newcomer, slot=self.free_slot(newcomer, without=gone)),
             Status.ACTIVE,
             superseded=tuple(other.id for other in yielding),
-            closed=tuple((other.id, start) for other in closing if start is not None),
+            closed=tuple((other.id, other.period) for other in closing),
         )
 
     def free_slot(self, assertion: Assertion, *, without: set[uuid.UUID] | frozenset[uuid.UUID] = frozenset()) -> int:
@@ -110,8 +115,8 @@ class KeyState:
             return
         for claim_id in verdict.superseded:
             self.forget(claim_id)
-        for claim_id, end in verdict.closed:
-            self.close(claim_id, end)
+        for claim_id, period in verdict.closed:
+            self.close(claim_id, period)
         place = {Status.ACTIVE: self.standing, Status.QUARANTINED: self.waiting}.get(verdict.status)
         self.forget(verdict.assertion.id)
         if place is not None:
@@ -130,10 +135,9 @@ class KeyState:
         found = [binding for binding in self.bindings if binding.bars(newcomer)]
         return max(found, key=lambda binding: binding.authority, default=None)
 
-    def close(self, claim_id: uuid.UUID, end: datetime.datetime) -> None:
-        """End a standing claim's period."""
-        old = self.standing[claim_id]
-        self.standing[claim_id] = replace(old, period=Period(old.period.start, end))
+    def close(self, claim_id: uuid.UUID, period: Period) -> None:
+        """Leave a standing claim a part of its period."""
+        self.standing[claim_id] = replace(self.standing[claim_id], period=period)
 
     def forget(self, claim_id: uuid.UUID) -> None:
         """Take a claim out."""

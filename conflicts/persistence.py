@@ -48,8 +48,9 @@ def record(
     successors: dict[uuid.UUID, uuid.UUID] = {}
     for case in cases:
         successors |= dict.fromkeys(case.superseded, case.fragment.id)
-        for claim_id, end in (closed for verdict in case.verdicts for closed in verdict.closed):
-            Claim.objects.within(evaluation.project_id).filter(id=claim_id).update(valid_until=end)
+        for claim_id, rest in (closed for verdict in case.verdicts for closed in verdict.closed):
+            rows = Claim.objects.within(evaluation.project_id).filter(id=claim_id)
+            rows.update(valid_from=rest.start, valid_until=rest.end)
         for fragment in {evaluation.claims[i].fragment_id: evaluation.claims[i].fragment for i in case.twins}.values():
             _said_again(fragment, case.fragment, whole=bool(case.repeats), now=evaluation.now)
     seen = {twin for case in cases for twin in case.twins}

@@ -1,4 +1,4 @@
-"""Reopening: a claim that ended where another began goes on once that begins there no more."""
+"""Reopening: a claim that ended where another began goes on once that begins there no more; so at the other edge."""
 
 import datetime
 import uuid
@@ -14,62 +14,63 @@ from memories.models.enums import STANDING
 from memories.models.fragment import CONTAINED
 from memories.models.sql import fetch
 
-# What stands and ends where these begin.
-ENDED = """
+TOUCHES = """k.project_id = c.project_id AND k.namespace_id = c.namespace_id AND k.key_digest = c.key_digest
+    AND k.session_id = c.session_id AND k.fragment_id <> c.fragment_id AND {edge}"""
+ENDS, BEGINS = "k.valid_from = c.valid_until", "k.valid_until = c.valid_from"
+# What stands and ends where these begin, or begins where these end.
+BESIDE = f"""
     SELECT DISTINCT c.id FROM memories_claim k
-    JOIN memories_claim c ON c.project_id = k.project_id AND c.namespace_id = k.namespace_id
-        AND c.key_digest = k.key_digest AND c.session_id = k.session_id AND c.valid_until = k.valid_from
+    JOIN memories_claim c ON {TOUCHES.format(edge=f"({ENDS} OR {BEGINS})")}
     WHERE k.project_id = %(project)s AND k.fragment_id = ANY (%(ids)s) AND c.fragment_id <> ALL (%(ids)s)
         AND c.status IN ('active', 'disputed')"""
-# What of these stands and ends where nothing begins that is here and not contained.
-ENDED_BY_NOTHING = f"""
+# What of these stands and has an edge that nothing touches that is here and not contained.
+BESIDE_NOTHING = """
     SELECT c.id FROM memories_claim c
-    WHERE c.project_id = %(project)s AND c.fragment_id = ANY (%(ids)s) AND c.status IN ('active', 'disputed')
-        AND c.valid_until IS NOT NULL AND NOT EXISTS (
-            SELECT FROM memories_claim k
-            JOIN memories_fragment f ON f.project_id = k.project_id AND f.id = k.fragment_id
-            WHERE k.project_id = c.project_id AND k.namespace_id = c.namespace_id AND k.key_digest = c.key_digest
-            AND k.session_id = c.session_id AND k.valid_from = c.valid_until AND k.fragment_id <> c.fragment_id
-            AND f.archived_reason <> '{CONTAINED}')"""
-# The ends that the writing of another claim, which begins there, gave to these, the last first; and those before.
-CLOSED = """
-    SELECT e.pgh_obj_id, e.valid_until, b.valid_until
+    WHERE c.project_id = %(project)s AND c.fragment_id = ANY (%(ids)s) AND c.status IN ('active', 'disputed') AND (
+        c.valid_until IS NOT NULL AND NOT EXISTS ({ends}) OR c.valid_from IS NOT NULL AND NOT EXISTS ({begins}))"""
+HERE = f"""
+    SELECT FROM memories_claim k JOIN memories_fragment f ON f.project_id = k.project_id AND f.id = k.fragment_id
+    WHERE {TOUCHES} AND f.archived_reason <> '{CONTAINED}'"""
+BESIDE_NOTHING = BESIDE_NOTHING.format(ends=HERE.format(edge=ENDS), begins=HERE.format(edge=BEGINS))
+# The edges that the writing of another claim, which touches them, gave to these, the last first; and those before.
+MOVED = """
+    SELECT e.pgh_obj_id, e.{own}, b.{own}
     FROM memories_claimevent e
     JOIN LATERAL (
-        SELECT p.valid_until FROM memories_claimevent p
+        SELECT p.{own} FROM memories_claimevent p
         WHERE p.project_id = e.project_id AND p.pgh_obj_id = e.pgh_obj_id AND p.pgh_id < e.pgh_id
-        ORDER BY p.pgh_id DESC LIMIT 1) AS b ON b.valid_until IS DISTINCT FROM e.valid_until
+        ORDER BY p.pgh_id DESC LIMIT 1) AS b ON b.{own} IS DISTINCT FROM e.{own}
     WHERE e.project_id = %(project)s AND e.pgh_obj_id = ANY (%(claims)s) AND e.pgh_label = 'update'
         AND EXISTS (SELECT FROM memories_claimevent k
             WHERE k.project_id = e.project_id AND k.recorded_in = e.recorded_in AND k.pgh_label = 'insert'
             AND k.namespace_id = e.namespace_id AND k.key_digest = e.key_digest AND k.scope = 'temporal'
-            AND k.valid_from = e.valid_until AND k.fragment_id <> e.fragment_id)
+            AND k.{theirs} = e.{own} AND k.fragment_id <> e.fragment_id)
     ORDER BY e.pgh_id DESC"""
+MOVED_STARTS = MOVED.format(own="valid_from", theirs="valid_until")
+MOVED_ENDS = MOVED.format(own="valid_until", theirs="valid_from")
+Moment = datetime.datetime | None
 
 
-def ended_by(project_id: uuid.UUID, fragment_ids: Sequence[uuid.UUID]) -> list[uuid.UUID]:
-    """Return the standing claims of others that end where claims of these memories begin."""
-    return [i for (i,) in fetch(ENDED, {"project": project_id, "ids": list(fragment_ids)})]
+def cut_by(project_id: uuid.UUID, fragment_ids: Sequence[uuid.UUID]) -> list[uuid.UUID]:
+    """Return the standing claims of others that end where claims of these memories begin, or begin where they end."""
+    return [i for (i,) in fetch(BESIDE, {"project": project_id, "ids": list(fragment_ids)})]
 
 
-def ended_by_nothing(project_id: uuid.UUID, fragment_ids: Collection[uuid.UUID]) -> list[uuid.UUID]:
-    """Return the standing claims of these memories that end where nothing begins, for what did is gone."""
-    return [i for (i,) in fetch(ENDED_BY_NOTHING, {"project": project_id, "ids": list(fragment_ids)})]
+def cut_by_nothing(project_id: uuid.UUID, fragment_ids: Collection[uuid.UUID]) -> list[uuid.UUID]:
+    """Return the standing claims of these memories with an edge at which nothing is, for what was there is gone."""
+    return [i for (i,) in fetch(BESIDE_NOTHING, {"project": project_id, "ids": list(fragment_ids)})]
 
 
 def reopen_periods(project_id: uuid.UUID, claim_ids: Collection[uuid.UUID], *, now: datetime.datetime) -> None:
-    """Let claims that the writing of another ended go on, until what stands after them begins.
+    """Let claims of whose period the writing of another took a part have it back, as far as nothing else stands there.
 
-    None whose value a person ruled out. The caller holds their namespaces or keys; what ended them is gone by now.
+    None whose value a person ruled out. The caller holds their namespaces or keys; what took it is gone by now.
     """
-    rows = Claim.objects.within(project_id).filter(id__in=claim_ids, status__in=STANDING)
-    ends: dict[uuid.UUID, datetime.datetime | None] = dict(rows.values_list("id", "valid_until"))
-    closed = fetch(CLOSED, {"project": project_id, "claims": list(ends)}) if ends else []
-    former = dict(ends)
-    for claim_id, end, before in closed:
-        if former[claim_id] == end:
-            former[claim_id] = before
-    claims = list(rows.filter(id__in=[i for i, end in ends.items() if former[i] != end]).order_by("id"))
+    claims = list(Claim.objects.within(project_id).filter(id__in=claim_ids, status__in=STANDING).order_by("id"))
+    starts = _former(MOVED_STARTS, project_id, {claim.id: claim.valid_from for claim in claims})
+    ends = _former(MOVED_ENDS, project_id, {claim.id: claim.valid_until for claim in claims})
+    former = {claim.id: Period(starts[claim.id], ends[claim.id]) for claim in claims}
+    claims = [claim for claim in claims if former[claim.id] != Period(claim.valid_from, claim.valid_until)]
     if not claims:
         return
     places = {place_of(claim) for claim in claims}
@@ -80,19 +81,33 @@ def reopen_periods(project_id: uuid.UUID, claim_ids: Collection[uuid.UUID], *, n
     ensure_conflicts(evaluation, places)
 
 
-def _reopen(key_state: KeyState, claim: Claim, former: datetime.datetime | None) -> None:
-    assertion, closed = key_state.standing.get(claim.id), claim.valid_until
-    if assertion is None or closed is None:
+def _former(query: str, project_id: uuid.UUID, edges: dict[uuid.UUID, Moment]) -> dict[uuid.UUID, Moment]:
+    """Return what these edges were before others moved them."""
+    found = dict(edges)
+    for claim_id, edge, before in fetch(query, {"project": project_id, "claims": list(edges)}) if edges else ():
+        if found[claim_id] == edge:
+            found[claim_id] = before
+    return found
+
+
+def _reopen(key_state: KeyState, claim: Claim, former: Period) -> None:
+    if (assertion := key_state.standing.get(claim.id)) is None:
         return
-    end = min([*([former] if former else []), *_later_beginnings(key_state, assertion, closed)], default=None)
-    longer = replace(assertion, period=Period(assertion.period.start, end))
-    if (end is None or end > closed) and not key_state.bar(longer):
-        Claim.objects.within(claim.project_id).filter(id=claim.id).update(valid_until=end)
+    longer = replace(assertion, period=_free(key_state, assertion, former))
+    if longer != assertion and longer.period.contains(assertion.period) and not key_state.bar(longer):
+        rows = Claim.objects.within(claim.project_id).filter(id=claim.id)
+        rows.update(valid_from=longer.period.start, valid_until=longer.period.end)
         key_state.standing[claim.id] = longer
 
 
-def _later_beginnings(key_state: KeyState, assertion: Assertion, closed: datetime.datetime) -> list[datetime.datetime]:
-    """Return when what may not stand beside a claim begins, after it was closed; what met it before does so still."""
+def _free(key_state: KeyState, assertion: Assertion, former: Period) -> Period:
+    """Return of a claim's former period what nothing has taken since; what met it before does so still."""
     others = [o for o in key_state.standing.values() if o.id != assertion.id and o.session_id == assertion.session_id]
-    others = [o for o in others if o.exclusive or o.excludes(assertion)]
-    return [o.period.start for o in others if o.period.start is not None and o.period.start >= closed]
+    periods = [o.period for o in others if o.exclusive or o.excludes(assertion)]
+    own = assertion.period
+    before = [p.end for p in periods if own.start and p.end and p.end <= own.start]
+    after = [p.start for p in periods if own.end and p.start and p.start >= own.end]
+    return Period(
+        max([*before, *([former.start] if former.start else [])], default=None),
+        min([*after, *([former.end] if former.end else [])], default=None),
+    )

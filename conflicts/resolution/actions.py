@@ -305,7 +305,7 @@ def _keep_period(
     for claim_id, kept in periods.items():
         _set_claim(evaluation, claim_id, valid_from=kept.start, valid_until=kept.end)
         if kept.end is not None:
-            evaluation.key_states[place_of(evaluation.claims[claim_id])].close(claim_id, kept.end)
+            evaluation.key_states[place_of(evaluation.claims[claim_id])].close(claim_id, kept)
     _assign_slots(evaluation, [replace(assertion, period=period)], without=set())
     _activate(evaluation, newcomer, assertions)
     return _effects(evaluation, Succession(), opponents)

@@ -14,7 +14,7 @@ from conflicts import containment as belief
 from conflicts.authority import rank_of, ranks_of, refuse_below
 from conflicts.bulk_changes import waiting_against
 from conflicts.public import lock_belief
-from conflicts.reopening import ended_by, reopen_periods
+from conflicts.reopening import cut_by, reopen_periods
 from conflicts.resolution import CannotUndo
 from conflicts.rulings import with_protection
 from conflicts.search_index import refuse_forgotten_words
@@ -245,7 +245,7 @@ def _reinstated(
     """Let stand again what these had taken the place of, and the originals of digests; return those that do."""
     belief.release(project_id, contained, losers)
     restored = [*return_originals(project_id, originals, now=now), *reinstate(project_id, losers, now=now)]
-    reopen_periods(project_id, ended_by(project_id, contained), now=now)
+    reopen_periods(project_id, cut_by(project_id, contained), now=now)
     return restored
 
 

@@ -11,7 +11,7 @@ from django.db.models import Q
 from conflicts.authority import rank_of
 from conflicts.bulk_changes import erase_all, waiting_against
 from conflicts.public import lock_claimed_keys, lock_namespace
-from conflicts.reopening import ended_by, reopen_periods
+from conflicts.reopening import cut_by, reopen_periods
 from conflicts.search_index import in_guises
 from memories import access
 from memories.access import NotFound, NotPermitted, Principal
@@ -136,11 +136,11 @@ def erase(
     whole = [*ids, *digests]
     others = {i for digest in digests.values() for i in digest.parents if digest.stands} - set(whole)
     losers, waiting = losers_of(project_id, whole), waiting_against(project_id, whole)
-    ended = ended_by(project_id, whole)
+    cut = cut_by(project_id, whole)
     for batch in batches(whole):
         _erase(project_id, batch, authority=authority, everywhere=everywhere, now=now)
     returned = [*return_originals(project_id, others, now=now), *reinstate(project_id, losers, now=now)]
-    reopen_periods(project_id, ended, now=now)  # what stands again came later
+    reopen_periods(project_id, cut, now=now)  # what stands again came later
     heard = release_waiting(project_id, waiting, losers, now=now)
     return Erased(len(ids), list(digests), list(dict.fromkeys([*returned, *heard])))
 

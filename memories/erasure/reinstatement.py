@@ -13,7 +13,7 @@ from django.db.models import Q
 from conflicts.bulk_changes import waiting_against, was_ruled_out
 from conflicts.public import ClaimDraft, Newcomer, readmit, return_unchanged
 from conflicts.reevaluation import Fate, preview_reevaluation, reevaluate
-from conflicts.reopening import ended_by
+from conflicts.reopening import cut_by
 from memories.extraction import certain_claims, restated_claims
 from memories.ingest.updates import claims_of
 from memories.models import Archive, Claim, Fragment
@@ -56,7 +56,7 @@ def batches(ids: Sequence[uuid.UUID]) -> Iterator[list[uuid.UUID]]:
 def has_losers(project_id: uuid.UUID, fragment_id: uuid.UUID) -> bool:
     """Return whether something would be heard again, or go on, if this were forgotten."""
     which = [fragment_id]
-    return bool(losers_of(project_id, which) or waiting_against(project_id, which) or ended_by(project_id, which))
+    return bool(losers_of(project_id, which) or waiting_against(project_id, which) or cut_by(project_id, which))
 
 
 def losers_of(project_id: uuid.UUID, ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, list[uuid.UUID]]:

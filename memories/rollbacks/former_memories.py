@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from conflicts.enums import EDITED, PRECEDENT_REJECTED, REJECTED, UNDONE
-from conflicts.reopening import ended_by_nothing, reopen_periods
+from conflicts.reopening import cut_by_nothing, reopen_periods
 from conflicts.search_index import find_forgotten_texts, reindex_texts
 from memories import upkeep
 from memories.erasure import reinstate
@@ -243,7 +243,7 @@ def stand_again(
     lost = list(rows.exclude(superseded_by__status__in=STANDING).order_by("-authority", "-created_at", "id"))
     claims = Claim.objects.by_fragment(project_id, [row.id for row in lost])
     reinstate(project_id, {row.id: [claim.id for claim in claims.get(row.id, ())] for row in lost}, now=now)
-    reopen_periods(project_id, ended_by_nothing(project_id, claimed), now=now)
+    reopen_periods(project_id, cut_by_nothing(project_id, claimed), now=now)
 
 
 def votes_lost(project_id: uuid.UUID) -> set[uuid.UUID]:

@@ -3,6 +3,7 @@
 It knows no slots, locks, digests or rows. That two values stand at once because a person said so is a relation between
 fragments here (`beside`). Where the texts leave something open, it follows what the rooms say of themselves:
 
+- a temporal claim that is over by now leaves what goes on from its end;
 - an open-ended temporal claim is cut at the next claim that begins later before it is judged;
 - of two claims with different exclusivity the one of more authority says whether they oppose each other;
 - a value that a ruling ruled out is barred for every scope and period of its session, but neither for who corrects
@@ -134,6 +135,11 @@ class Ruled:
 def later(one: Moment, other: Moment):
     """Whether a beginning comes after another; without one it was always so."""
     return one is not None and (other is None or other < one)
+
+
+def is_over(said, now):
+    """Whether it ended by then."""
+    return said.end is not None and said.end <= now
 
 
 def meets(one, other):
@@ -298,7 +304,9 @@ class Model:
         if outcome == "contest":
             self.contesting.add(new.id)
         for other in opponents:
-            if outcome == "active" and new.scope == "temporal" and later(new.start, other.start):
+            if outcome == "active" and new.scope == "temporal" and is_over(new, now) and not is_over(other, now):
+                other.start = new.end
+            elif outcome == "active" and new.scope == "temporal" and later(new.start, other.start):
                 other.end = new.start
             else:
                 self._supersede(other, new, now)

@@ -2,6 +2,7 @@
 
 import datetime
 import uuid
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -97,7 +98,18 @@ def test_periods_are_half_open():
 def test_a_later_beginning_closes_the_standing_period_instead_of_erasing_it():
     standing = assertion(authority=2, scope="temporal", period=Period(YEAR[1], None))
     decision = decide(assertion(AUSTIN, scope="temporal", period=Period(YEAR[4], None)), [standing])
-    assert (decision.outcome, decision.closing, decision.yielding) == (GateOutcome.WON, (standing,), ())
+    shortened = replace(standing, period=Period(YEAR[1], YEAR[4]))
+    assert (decision.outcome, decision.closing, decision.yielding) == (GateOutcome.WON, (shortened,), ())
+
+
+@pytest.mark.parametrize("since", [None, YEAR[1], YEAR[3]])
+def test_what_is_over_leaves_what_goes_on_from_its_end(since):
+    standing, past = assertion(period=Period(since)), Period(YEAR[2], YEAR[4])
+    decision = decide(assertion(AUSTIN, scope="temporal", period=past), [standing], now=YEAR[5])
+    rest = replace(standing, period=Period(YEAR[4]))
+    assert (decision.outcome, decision.closing, decision.yielding) == (GateOutcome.WON, (rest,), ())
+    ended = replace(standing, period=Period(since, YEAR[5]))
+    assert decide(assertion(AUSTIN, scope="temporal", period=past), [ended], now=YEAR[5]).closing != (rest,)
 
 
 def test_an_earlier_open_end_stops_where_the_standing_claim_begins():

@@ -115,7 +115,7 @@ def test_a_later_temporal_claim_ends_the_former_period():
     seattle = assertion(scope="temporal", period=Period(YEAR[1]))
     book = key_state(seattle)
     verdict = book.judge(assertion(AUSTIN, scope="temporal", period=Period(YEAR[4])))
-    assert verdict.closed == ((seattle.fragment_id, YEAR[4]),)
+    assert verdict.closed == ((seattle.fragment_id, Period(seattle.period.start, YEAR[4])),)
     book.enter(verdict)
     assert book.standing[seattle.fragment_id].period == Period(YEAR[1], YEAR[4])
 

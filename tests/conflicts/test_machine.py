@@ -397,8 +397,9 @@ class Belief(RuleBasedStateMachine):
         lost = any(other.successor == said.id for other in self.model.said.values())
         if lost or self.model.pending(existing=said.id):
             return  # what lost to it, or waits because of it, stands again: tests/erasure/test_losers.py
-        if said.start and any(other.end == said.start for other in self.model.on(said.key)):
-            return  # what ends where it begins goes on: tests/erasure/test_periods_back.py
+        others = self.model.on(said.key)
+        if any(said.start and said.start == o.end or said.end and said.end == o.start for o in others):
+            return  # of whose period it took a part, that has it back: tests/erasure/test_periods_back.py
         principal = self._above(said)
         self.do(lambda: erasure.forget(principal, said.id, now=self.now), lambda _: self.model.forget(said.id))
 

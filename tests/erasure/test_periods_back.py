@@ -6,6 +6,7 @@ MAIN = "acme:main"
 URL = "/api/v1/fragments"
 KEY = {"subject": "ann", "predicate": "city"}
 JANUARY, MARCH, MAY = (f"2026-0{month}-01T00:00:00Z" for month in (1, 3, 5))
+PAST = "2020-01-01T00:00:00Z"
 
 
 @pytest.fixture
@@ -38,6 +39,11 @@ def patch(agent, fragment_id, **changes):
 def until(agent, fragment_id):
     """When what it claims ends."""
     return agent.client.get(f"{URL}/{fragment_id}").json()["claim"]["valid_until"]
+
+
+def since_when(agent, fragment_id):
+    """When what it claims begins."""
+    return agent.client.get(f"{URL}/{fragment_id}").json()["claim"]["valid_from"]
 
 
 def believed(agent):
@@ -155,3 +161,39 @@ def test_another_text_ends_what_it_ended(alice, lives):
     patch(alice, rome["id"], content="Ann has lived in Rome since January.")
     assert until(alice, oslo["id"]) == JANUARY
     assert believed(alice) == ["Rome"]
+
+
+@pytest.mark.parametrize("since", ["2015-01-01T00:00:00Z", None])
+def test_what_is_over_leaves_what_holds_now_and_gives_its_time_back(alice, lives, since):
+    oslo, paris = lives("Oslo"), lives("Paris", since, PAST)
+    assert (paris["status"], paris["superseded"]) == ("active", [])
+    assert (since_when(alice, oslo["id"]), until(alice, oslo["id"])) == (PAST, None)
+    assert believed(alice) == ["Oslo"]
+    forget(alice, paris["id"])
+    assert since_when(alice, oslo["id"]) is None
+
+
+def test_what_is_over_cuts_off_an_earlier_beginning(alice, lives):
+    oslo, paris = lives("Oslo", "2010-01-01T00:00:00Z"), lives("Paris", "2015-01-01T00:00:00Z", PAST)
+    assert since_when(alice, oslo["id"]) == PAST
+    patch(alice, paris["id"], content="Ann was in Paris.", claim=None)
+    assert since_when(alice, oslo["id"]) == "2010-01-01T00:00:00Z"
+
+
+def test_another_that_is_over_keeps_its_time(alice, lives):
+    oslo, rome = lives("Oslo"), lives("Rome", "2016-01-01T00:00:00Z", PAST)
+    pisa = lives("Pisa", "2010-01-01T00:00:00Z", "2014-01-01T00:00:00Z")
+    assert pisa["superseded"] == []
+    forget(alice, rome["id"])
+    assert since_when(alice, oslo["id"]) == "2014-01-01T00:00:00Z"
+    forget(alice, pisa["id"])
+    assert since_when(alice, oslo["id"]) is None
+
+
+def test_a_contained_one_that_is_over_gives_its_time_back(alice, agent_of, project, lives):
+    carol = agent_of(project, owner="carol", ceiling="user_explicit", verbs=["read", "write", "review", "admin"])
+    oslo, paris = lives("Oslo"), lives("Paris", None, PAST)
+    done = carol.client.post("/api/v1/containments", {"content": paris["content"]}, format="json").json()
+    assert since_when(alice, oslo["id"]) is None
+    assert carol.client.post(f"/api/v1/containments/{done['id']}/undo", {}, format="json").status_code == 200
+    assert since_when(alice, oslo["id"]) == PAST
