@@ -23,8 +23,8 @@ from conflicts.verdicts import combined_status, set_verdicts
 from memories.errors import NovaError
 from memories.language.content_words import content_words
 from memories.models import Claim, Fragment
-from memories.models.claim import claim_id
-from memories.models.enums import OPEN, Status
+from memories.models.claim import MOST_CLAIMS, claim_id
+from memories.models.enums import OPEN, STANDING, Status
 from memories.models.fragment import CONTAINED
 from memories.models.namespace import roots_of
 
@@ -71,6 +71,8 @@ class Assessment:
     statements: Sequence[Statement] = ()
     # What its text says where a ruling ruled values out.
     under_rulings: Sequence[Statement] = ()
+    # Whether its claims are stored and only some of them are heard again.
+    in_place: bool = False
     contradictions: list[Contradiction] = field(default_factory=list)
     # What its text takes back.
     retracted: tuple[uuid.UUID, ...] = ()
@@ -174,7 +176,7 @@ class Evaluation:
             assessments.sort(key=lambda one: (one.claim.span_start, one.claim.span_end))
             for number, one in enumerate(assessments):
                 one.claim.position, one.claim.id = number, claim_id(fragment.id, number)
-        return Assessment(fragment, assessments, statements, under_rulings)
+        return Assessment(fragment, assessments, statements, under_rulings, in_place)
 
     def open(self, cases: Sequence[Assessment], *, also: Iterable[Place] = ()) -> None:
         """Lock and read the keys of these cases, and others that they touch.
@@ -252,17 +254,13 @@ class Evaluation:
             return
         for place in case.places:
             self.key_states[place].forget_fragment(fragment.id)
-        for assessment in case.said:
-            assessment.verdict = self._judge(assessment, by_a_person=by_a_person, returning=returning)
-            assessment.twin = assessment.verdict.twin
+        self._judge_all(case, by_a_person=by_a_person, returning=returning)
         case.repeats = self._whole_twin(case)
         if case.repeats:
             return
         if not by_a_person:
             case.ruling_id = self.barred.get(fragment.id)
-        for assessment in case.said:
-            if assessment.twin:
-                assessment.verdict = self._judge(assessment, by_a_person=by_a_person, returning=returning)
+        self._judge_beside(case, by_a_person=by_a_person, returning=returning)
         status = combined_status([verdict.status for verdict in case.verdicts])
         why = next((verdict.why for verdict in case.verdicts if verdict.why), "")
         if case.ruling_id:
@@ -272,6 +270,26 @@ class Evaluation:
         self._enter(case, status, by_a_person=by_a_person, returning=returning)
         fragment.status = status
         fragment.archived_reason = why if status == Status.ARCHIVED else ""
+
+    def hear_parts(self, case: Assessment) -> None:
+        """Decide on those claims of a stored fragment that left by themselves, no newer than others, and enter them.
+
+        What else it claims is as it was; with a text that waits all wait.
+        """
+        self._judge_all(case, by_a_person=False, returning=True)
+        self._judge_beside(case, by_a_person=False, returning=True)
+        self._enter_all(case, Status(case.fragment.status), by_a_person=False, returning=True)
+
+    def _judge_all(self, case: Assessment, *, by_a_person: bool, returning: bool) -> None:
+        for assessment in case.said:
+            assessment.verdict = self._judge(assessment, by_a_person=by_a_person, returning=returning)
+            assessment.twin = assessment.verdict.twin
+
+    def _judge_beside(self, case: Assessment, *, by_a_person: bool, returning: bool) -> None:
+        """Let claims that repeat others stand beside them, for their text is no repetition."""
+        for assessment in case.said:
+            if assessment.twin:
+                assessment.verdict = self._judge(assessment, by_a_person=by_a_person, returning=returning)
 
     def _judge(self, assessment: ClaimAssessment, *, by_a_person: bool, returning: bool) -> Verdict:
         """Return what is decided on a claim; one whose twin is known stands for itself."""
@@ -307,31 +325,54 @@ class Evaluation:
 
     def _read(self, case: Assessment, *, by_a_person: bool) -> tuple[Status, str]:
         """What a newcomer's text makes of it, whose claims may stand: where it contradicts what stands it waits."""
-        case.contradictions = list(self._contradictions(case))
-        case.ruling_id = None if by_a_person else next(self._bars(case), None)
+        case.ruling_id = None if by_a_person else self._keep_out(case)
         if case.ruling_id:
             return Status.ARCHIVED, PRECEDENT_REJECTED
+        case.contradictions = list(self._contradictions(case))
         if not case.contradictions or self._only_rulings_oppose(case):
             case.retracted = tuple(self._retracted(case))
             return Status.ACTIVE, ""
         return Status.QUARANTINED, ""
 
+    def _keep_out(self, case: Assessment) -> uuid.UUID | None:
+        """Return the ruling that bars a text; beside claims that stand, what it states is a claim that is rejected.
+
+        It bars the text where it may not have that claim, too.
+        """
+        made = list[ClaimAssessment]()
+        for statement, bar in list(self.bars(case)):
+            draft = ClaimDraft(statement.subject, statement.predicate, statement.value)
+            position, names = len(case.said) + len(made), self.namings[case.fragment.namespace_id]
+            claim = claim_of(draft, case.fragment, naming=names, now=self.now, position=position)
+            if any(_is_said(claim, one.claim) for one in made):
+                continue
+            if not case.said or case.in_place or position >= MOST_CLAIMS or _is_refused(claim, case.claims):
+                return bar
+            verdict = Verdict(assertion_from(claim), Status.ARCHIVED, why=PRECEDENT_REJECTED, ruling_id=bar)
+            made.append(ClaimAssessment(claim, verdict=verdict))
+        case.said += made
+        return None
+
     def _enter(self, case: Assessment, status: Status, *, by_a_person: bool, returning: bool) -> None:
+        """Enter the claims, and let those have a verdict that are not as their fragment."""
+        self._enter_all(case, status, by_a_person=by_a_person, returning=returning)
+        set_verdicts(case.claims, [verdict.status for verdict in case.verdicts], fragment_status=status)
+        for assessment in case.said:
+            assessment.claim.status = assessment.claim.verdict or status
+
+    def _enter_all(self, case: Assessment, status: Status, *, by_a_person: bool, returning: bool) -> None:
         """Enter the claims one by one, for two of one key need a slot each; with a text that waits all wait."""
         for number, assessment in enumerate(case.said):
             assert assessment.verdict is not None
             if number and assessment.verdict.status == Status.ACTIVE and not assessment.settled:
                 assessment.verdict = self._judge(assessment, by_a_person=by_a_person, returning=returning)
-            if status != Status.ACTIVE and assessment.verdict.status == Status.ACTIVE:
+            if status not in STANDING and assessment.verdict.status == Status.ACTIVE:
                 assessment.verdict = Verdict(assessment.verdict.assertion, status)
             verdict, claim = assessment.verdict, assessment.claim
             self.key_states[place_of(claim)].enter(verdict)
             claim.slot = verdict.assertion.slot
             claim.valid_from, claim.valid_until = verdict.assertion.period.start, verdict.assertion.period.end
             self.claims[claim.id] = claim
-        set_verdicts(case.claims, [verdict.status for verdict in case.verdicts], fragment_status=status)
-        for assessment in case.said:
-            assessment.claim.status = assessment.claim.verdict or status
 
     def answers(self, places: Iterable[Place]) -> dict[uuid.UUID, uuid.UUID]:
         """The claims that wait there although by now something stronger says the same, and which fragment does."""
@@ -393,14 +434,19 @@ class Evaluation:
                         found.append(other.id)
         return found
 
-    def _bars(self, case: Assessment) -> Iterator[uuid.UUID]:
-        """The rulings that keep out what a text states; one that ruled a value out says nothing of its denial."""
+    def bars(self, case: Assessment) -> Iterator[tuple[Statement, uuid.UUID]]:
+        """What a text states that rulings keep out, but for what its claims say: these have verdicts of their own.
+
+        A ruling that ruled a value out says nothing of its denial.
+        """
         names = self.namings[case.fragment.namespace_id]
+        left = [one.claim for one in case.said if one.verdict and one.verdict.status != Status.ACTIVE]
+        decided = {(place_of(claim), bytes(claim.value_digest)) for claim in left}
         for place, statement in self._said(case):
             value = names.value(statement.predicate, statement.value)
             bar = self.key_states[place].bar(free_assertion(case.fragment, value, now=self.now))
-            if bar and not statement.negated:
-                yield bar.ruling_id
+            if bar and not statement.negated and (place, value) not in decided:
+                yield statement, bar.ruling_id
 
 
 def place_of(claim: Claim) -> Place:
@@ -412,6 +458,11 @@ def _is_said(one: Claim, other: Claim) -> bool:
     """Return whether one claim of a text only says what another says."""
     same = one.key_digest == other.key_digest and one.value_digest == other.value_digest and one.scope == other.scope
     return same and assertion_from(one).meets(assertion_from(other))
+
+
+def _is_refused(claim: Claim, others: Sequence[Claim]) -> bool:
+    """Return whether a claim may not stand in a text beside these."""
+    return any(_disagree(claim, other) or _is_said(claim, other) for other in others)
 
 
 def _disagree(one: Claim, other: Claim) -> bool:

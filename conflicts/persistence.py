@@ -12,7 +12,7 @@ from django.db import connection
 from django.db.models import Q
 
 from conflicts.enums import ConflictKind, ConflictReason, Resolution
-from conflicts.evaluation import Assessment, Contradiction, Evaluation
+from conflicts.evaluation import Assessment, Contradiction, Evaluation, place_of
 from conflicts.gate import Assertion, why_not_replaced
 from conflicts.key_state import KeyState, pair_conflicts
 from conflicts.locks import Place
@@ -62,7 +62,9 @@ def record(
         case.fallen = [old for old, new in fallen.items() if new == case.fragment.id]
     barring = [i for case in cases for i in {case.ruling_id, *(verdict.ruling_id for verdict in case.verdicts)}]
     count_repeats(evaluation.project_id, barring, now=evaluation.now)
-    touched = {place for case in cases for place in case.places}
+    # What is archived changes nothing on its key.
+    said = [part for case in cases for part in case.said]
+    touched = {place_of(one.claim) for one in said if not (one.verdict and one.verdict.status == Status.ARCHIVED)}
     for place in set(left) - touched:
         for case in cases:
             evaluation.key_states[place].forget_fragment(case.fragment.id)

@@ -91,6 +91,8 @@ class Candidate:
     is_standing: bool = False
     # The keys under which its claim gives way to another candidate's.
     lost: Collection[bytes] = ()
+    # By key what it claims that was rejected, though it stands for something else.
+    rejected: dict[bytes, str] = field(default_factory=dict)
 
     @property
     def vector(self) -> Vector | None:
@@ -209,8 +211,9 @@ BARE = "f.authority, NULL::uuid, '', NULL, NULL"
 SAID_BESIDE = "CASE WHEN jsonb_exists_any(f.extra, '{trigger,steps}') THEN f.extra::text END"
 BELIEVED = f"""greatest(f.authority, {text_ruled("f")}), f.owner_id, f.content,
         (SELECT jsonb_agg(jsonb_build_array(m.subject, m.predicate, m.value, m.exclusive, encode(m.key_digest, 'hex'),
-            m.authority, {claim_ruled("m")}) ORDER BY m.position)::text
-        FROM memories_claim m WHERE m.project_id = f.project_id AND m.fragment_id = f.id AND m.status = 'active'),
+            m.authority, {claim_ruled("m")}, m.status = 'active') ORDER BY m.position)::text
+        FROM memories_claim m WHERE m.project_id = f.project_id AND m.fragment_id = f.id
+            AND (m.status = 'active' OR m.verdict = 'archived')),
         halfvec_send(e.vector)"""
 VECTOR_HEAD = 4  # bytes before the numbers of a vector as Postgres sends it
 MOST_INSTRUCTIONS = 50  # the newest, of which the nearest are taken
@@ -397,9 +400,13 @@ def _candidate(row: Sequence[Any]) -> Candidate:
     if beside:
         found.wording = wording_of(found.wording, orjson.loads(beside))
     found.claims = []
-    for *told, key, authority, ruled in orjson.loads(stated) if stated else ():
+    for *told, key, authority, ruled, stands in orjson.loads(stated) if stated else ():
         claim = (*told, bytes.fromhex(key), max(authority, ruled or 0), found.source, ruled or 0, found.vector)
-        found.claims.append(Upheld(found.id, found.namespace_id, *claim))
+        made = Upheld(found.id, found.namespace_id, *claim)
+        if stands:
+            found.claims.append(made)
+        else:
+            found.rejected[made.key] = made.value
     found.keys = found.keys or [claim.key for claim in found.claims]
     return found
 

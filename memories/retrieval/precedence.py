@@ -203,12 +203,15 @@ class Seating:
         return held, [i for i in above if i in self._by_id]
 
     def _held(self, candidate: Candidate, near: NearestClaims) -> Held:
-        """Return what a text says against stronger claims, and against those that its own give way to."""
+        """Return what a text says against stronger claims, and against those to which its own give or gave way."""
+        there = near.standing_for(candidate.namespace_id)
         outdone = [self._shown[key] for key in candidate.lost if key in self._shown]
+        # Whoever said it: what was rejected stands below what stands, were that weaker.
+        outdone += [one for one in there if one.exclusive and near.at_hand.is_settled(one, candidate.rejected)]
         if outdone:
             asked = {claim.key for claim in near.at_hand.asked_for}
             return Held(max(outdone, key=lambda claim: (claim.key in asked, claim.rank)))
-        standing = [claim for claim in near.standing_for(candidate.namespace_id) if claim.rank > candidate.rank]
+        standing = [claim for claim in there if claim.rank > candidate.rank]
         if not (stronger := self._unsettled(standing, candidate, near)):
             return Held()
         triples = [(claim.subject, claim.predicate, claim.value) for claim in candidate.claims]
