@@ -9,11 +9,8 @@ from typing import Any
 from django.db import IntegrityError, transaction
 
 from conflicts import authority, rulings
-from conflicts.admission import Newcomer, readmit
-from conflicts.claim_drafts import ClaimDraft
-from conflicts.claims import assertion_from
-from conflicts.enums import PRECEDENT_REJECTED, Ballot, ConflictKind, Keep, Resolution
-from conflicts.evaluation import Evaluation, place_of
+from conflicts.enums import Ballot, ConflictKind, Keep, Resolution
+from conflicts.evaluation import Evaluation
 from conflicts.key_migration import ClaimsCollide
 from conflicts.keys import Naming
 from conflicts.locks import Place, lock_keys, lock_namespace, lock_namespaces
@@ -22,13 +19,14 @@ from conflicts.persistence import ensure_conflicts, one_value_checked_at_the_end
 from conflicts.registry import refuse_low_rule
 from conflicts.resolution import actions
 from conflicts.resolution.actions import Correction, Effects, NotApplicable
+from conflicts.resolution.freed import barred_by_rulings, hear_freed
 from conflicts.search_index import refuse_forgotten_words
 from conflicts.snapshots import MAKE_ROOM, TAKEN, CannotUndo, bring_back, changed_since, refuse_rivals, snapshot
 from memories import access
 from memories.access import NotFound, NotPermitted, Principal
 from memories.errors import NovaError, StaleRevision
 from memories.models import Claim, Fragment
-from memories.models.enums import OPEN, STANDING, Status
+from memories.models.enums import OPEN, STANDING
 
 
 class AlreadyResolved(NovaError):
@@ -216,7 +214,7 @@ def undo(principal: Principal, conflict_id: uuid.UUID, *, now: datetime.datetime
         authority.refuse_below(principal, sides.values_list("authority", flat=True), what="what this was decided on")
         if changed := changed_since(row.project_id, done["after"]):
             raise CannotUndo("these memories were changed since, or forgotten", changed)
-        barred = _barred(row, places, now=now)
+        barred = barred_by_rulings(row, places, now=now)
         rulings.withdraw(settled_ids, row.project_id)
         try:
             with transaction.atomic(), one_value_checked_at_the_end():
@@ -235,46 +233,9 @@ def undo(principal: Principal, conflict_id: uuid.UUID, *, now: datetime.datetime
             conflict.reopen()
         pair_as_before(row.project_id, done["pairs"], ended_at=row.resolved_at)
         ensure_conflicts(_evaluation(row, places, now=now), places)
-        _readmit(row, barred - _barred(row, places, now=now), now=now)
+        hear_freed(barred.without(barred_by_rulings(row, places, now=now)), but=restored, now=now)
         row.refresh_from_db()
         return row
-
-
-def _barred(row: PendingConflict, places: set[Place], *, now: datetime.datetime) -> set[uuid.UUID]:
-    """Return what lies in the archive because a ruling in force bars it, by a claim on these keys or by its words."""
-    archived = Fragment.objects.within(row.project_id).filter(namespace=row.namespace_id, status=Status.ARCHIVED)
-    fragments = list(archived.filter(archived_reason=PRECEDENT_REJECTED))
-    evaluation = _evaluation(row, places, now=now)
-    claims = Claim.objects.within(row.project_id).filter(fragment__in=fragments).select_related("fragment")
-    here = [(evaluation.key_states.get(place_of(claim)), claim) for claim in claims]
-    ruled_out = {claim.fragment_id for state, claim in here if state and state.bar(assertion_from(claim))}
-    return ruled_out | rulings.rulings_on_texts(row.project_id, fragments).keys()
-
-
-def _readmit(row: PendingConflict, fragment_ids: Collection[uuid.UUID], *, now: datetime.datetime) -> None:
-    """Let what nothing bars any more pass the gate, but for what only says what stands or its owner said before.
-
-    The caller holds the namespace.
-    """
-    rows = Fragment.objects.within(row.project_id).filter(id__in=fragment_ids)
-    claims = Claim.objects.by_fragment(row.project_id, fragment_ids)
-    heard: set[tuple[Any, ...]] = set()
-    for fragment in rows.select_for_update(no_key=True, of=("self",)).order_by("created_at", "id"):
-        former = claims.get(fragment.id, [])
-        drafts = [ClaimDraft.of(claim) for claim in former]
-        said = (fragment.owner_id, fragment.authority, *([draft.says for draft in drafts] or [fragment.content]))
-        if said in heard or _is_said(row, former, now=now):
-            continue
-        heard.add(said)
-        fragment.updated_at = now
-        readmit(Newcomer(fragment, None, drafts), now=now, returning=True)
-
-
-def _is_said(row: PendingConflict, claims: Sequence[Claim], *, now: datetime.datetime) -> bool:
-    """Return whether what stands says all that these claims do."""
-    states = _evaluation(row, {place_of(claim) for claim in claims}, now=now).key_states
-    standing = [(assertion_from(claim), states[place_of(claim)].standing.values()) for claim in claims]
-    return bool(claims) and all(any(claim.repeats(other) for other in others) for claim, others in standing)
 
 
 def _others(row: PendingConflict, places: set[Place], error: Exception, decided: set[str]) -> set[str]:

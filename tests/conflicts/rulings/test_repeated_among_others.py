@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.conflicts.rulings.conftest import decide, get, only, rulings
+from tests.conflicts.rulings.conftest import decide, get, only, rulings, take_back
 
 BUDGET = {"subject": "user", "predicate": "budget"}
 DOG = {"subject": "bob", "predicate": "dog name", "value": "Rex"}
@@ -131,3 +131,67 @@ def test_of_a_turn_the_other_facts_are_believed(chosen, say, carol, agent_of, pr
     status, claims = standing(carol, told)
     assert (status, claims["$750"]) == ("active", "archived")
     assert {one["value"] for one in get(carol, "claims")["results"]} >= {"$900", "Oslo", "Siemens"}
+
+
+def test_taken_back_it_is_heard_beside_the_others(chosen, say, carol):
+    told = say("tool", "Bob's dog is Rex; the budget is $750.", BUDGET | {"value": "$750"}, DOG)
+    weaker = say(
+        "paper", "Bob's dog is Rex, and the budget is $750.", BUDGET | {"value": "$750"}, DOG, source="document"
+    )
+    take_back(carol, chosen)
+    assert standing(carol, told) == ("active", {"$750": "active", "Rex": "active"})
+    assert standing(carol, weaker) == ("active", {"$750": "active", "Rex": "active"})
+
+
+def test_taken_back_a_weaker_one_waits(rejected, say, carol):
+    told = say("note", "Bob's dog is Rex; it is $750.", BUDGET | {"value": "$750"}, DOG, source="inference")
+    take_back(carol, rejected)
+    assert standing(carol, told) == ("active", {"$750": "quarantined", "Rex": "active"})
+    assert told["id"] in {row["newcomer"]["id"] for row in get(carol, "conflicts")["results"]}
+
+
+def test_taken_back_a_stronger_one_replaces(rejected, say, carol):
+    told = say("tool", "Bob's dog is Rex; the budget is $750.", BUDGET | {"value": "$750"}, DOG)
+    take_back(carol, rejected)
+    assert standing(carol, told) == ("active", {"$750": "active", "Rex": "active"})
+    (believed,) = get(carol, "claims", subject="user", predicate="budget")["results"]
+    assert believed["value"] == "$750"
+
+
+def test_what_another_ruling_rejects_stays_so(rejected, say, carol):
+    late = say("guess", "The budget is $13.", BUDGET | {"value": "$13"}, source="inference")
+    second = only(late["pending_conflicts"])["id"]
+    decide(carol, second, "reject")
+    told = say("tool", "Bob's dog is Rex; the budget is $750.", BUDGET | {"value": "$750"}, DOG)
+    take_back(carol, second)
+    assert standing(carol, told) == ("active", ACCEPTED)
+
+
+def test_taken_back_free_texts_are_heard(chosen, say, carol):
+    told = say("tool", "Budget: 750 dollars, says Bob, who also bought a boat in Genoa.")
+    other = say("other", "The user's budget is $750 for the trip.")
+    assert {standing(carol, one)[0] for one in (told, other)} == {"archived"}
+    take_back(carol, chosen)
+    assert {standing(carol, one)[0] for one in (told, other)} == {"active"}
+
+
+def test_taken_back_a_free_text_that_still_contradicts_waits(say, carol):
+    say("alice", "The budget is $900.", BUDGET | {"value": "$900"}, source="system")
+    late = say("guess", "The budget is $750.", BUDGET | {"value": "$750"}, source="inference")
+    conflict = only(late["pending_conflicts"])["id"]
+    decide(carol, conflict, "reject")
+    told = say("tool", "The user's budget is $750 for the trip.")
+    assert standing(carol, told)[0] == "archived"
+    take_back(carol, conflict)
+    assert standing(carol, told)[0] == "quarantined"
+
+
+def test_taken_back_a_free_text_that_another_ruling_bars_stays_away(rejected, say, carol):
+    late = say("guess", "The budget is $13.", BUDGET | {"value": "$13"}, source="inference")
+    second = only(late["pending_conflicts"])["id"]
+    decide(carol, second, "reject")
+    told = say("tool", "The user's budget is $750 for the trip.")
+    take_back(carol, second)
+    assert standing(carol, told)[0] == "archived"
+    take_back(carol, rejected)
+    assert standing(carol, told)[0] == "active"
