@@ -181,15 +181,24 @@ def _named_claim(claim: Claim) -> tuple[Any, ...]:
     return (*map(bytes, digests), claim.verdict, claim.exclusive, claim.slot, claim.valid_from, claim.valid_until)
 
 
-def rewrite(changed: Newcomer, *, model: EmbeddingModel | None) -> None:
-    """Save the new text of what does not stand any more; no gate, for it is history. Raise BlockedByErasure."""
+def rewrite(changed: Newcomer, *, now: datetime.datetime, model: EmbeddingModel | None) -> None:
+    """Save the new text of what does not stand any more, and what it claims; no gate, for it is history.
+
+    Raise BlockedByErasure.
+    """
     fragment = changed.fragment
     refuse_forgotten([fragment])
+    former = Claim.objects.within(fragment.project_id).filter(fragment=fragment.id)
+    claims = list(former.order_by("position"))
     fragment.save()
     fragment.refresh_from_db(fields=["revision"])
+    if [ClaimDraft.of(claim) for claim in claims] != list(changed.claims):
+        evaluation = Evaluation(fragment.project_id, [fragment.namespace_id], claims=0, now=now)
+        claims = evaluation.case(fragment, changed.claims, ()).claims
+        former.delete()
+        insert(claims)
     if model is not None:
-        claims = Claim.objects.within(fragment.project_id).filter(fragment=fragment.id)
-        reindex_fragment(fragment, changed.vector, list(claims), model=model)
+        reindex_fragment(fragment, changed.vector, claims, model=model)
 
 
 def end_waiting(fragment: Fragment, *, now: datetime.datetime) -> None:

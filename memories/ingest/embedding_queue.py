@@ -118,5 +118,6 @@ def queue_reading(admissions: Sequence[Admission]) -> None:
     if not rows:
         return
     claims = Claim.objects.filter(project_id__in={row.project_id for row in rows}, fragment__in=[r.id for r in rows])
-    claiming = set(claims.values_list("fragment_id", flat=True))
-    insert([PendingReading(project_id=row.project_id, fragment=row) for row in rows if row.id not in claiming])
+    waiting = PendingReading.objects.filter(fragment__in=[row.id for row in rows])
+    out = {*claims.values_list("fragment_id", flat=True), *waiting.values_list("fragment_id", flat=True)}
+    insert([PendingReading(project_id=row.project_id, fragment=row) for row in rows if row.id not in out])

@@ -3,7 +3,7 @@
 import datetime
 import uuid
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from conflicts.authority import SOURCE_RANK, bounded_importance, may_protect
@@ -15,6 +15,8 @@ from memories import access
 from memories.access import NotFound, NotPermitted, Principal
 from memories.errors import NovaError, StaleRevision
 from memories.extraction import FROM_THE_USER, certain_claims
+from memories.ingest.embedding_queue import queue_reading
+from memories.ingest.rereading import placed, reread
 from memories.language import Routing, route_kept
 from memories.language.instructions import gives_instruction, is_instruction
 from memories.language.procedures import read_procedure
@@ -119,7 +121,7 @@ def revise(
         read = ReadText(*embed([changes["content"]], model=model), *route_kept([changes["content"]]))
     with access.enter(principal, why="revise"):
         if {"content", "claims", "extra"} & changes.keys():
-            lock_claimed_keys(principal.project_id, fragment_id=fragment_id, drafts=changes.get("claims", ()))
+            _lock_claims(principal, fragment_id, changes)
         row = fragment_for_change(principal, fragment_id)
         refuse_stale(row, revision)
         fields = _fields(row, changes)
@@ -128,9 +130,10 @@ def revise(
         decides = new_words or "claims" in changes
         if decides:
             refuse_rewriting(principal, row)
+        claimed = _claims_with(row, changes, fields) if decides else Claimed()
         if new_text and read:
             fields = {**read.routing.derived, **fields, "compression": Compression.FULL}
-        if "claims" in changes:
+        if claimed.is_named or claimed.is_changed:
             store_revision(row)
         _bound(principal, row, fields)
         former = {*row.words_beside}
@@ -139,14 +142,50 @@ def revise(
         row.revision += 1
         row.updated_at = now
         if decides:
-            claims = changes.get("claims", claims_of(row))
-            if new_words or "claims" in changes:
-                refuse_forgotten([row], [sentences_claimed(claims)])
+            refuse_forgotten([row], [sentences_claimed(claimed.claims)])
             vector = read.vector if read else None
-            return _decide_anew(principal, row, claims, vector, model=model if new_text else None, now=now)
+            done = _decide_anew(principal, row, claimed, vector, model=model if new_text else None, now=now)
+            if claimed.is_read_anew:
+                queue_reading([done])
+            return done
         _refuse_added(row, former)
         row.save(update_fields=[*fields, "revision", "updated_at"])
         return Admission(row)
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """What a memory claims after a change, and whether that is other than before, named by the caller, or read anew."""
+
+    claims: Sequence[ClaimDraft] = ()
+    is_changed: bool = False
+    is_named: bool = False
+    is_read_anew: bool = False
+
+
+def _claims_with(row: Fragment, changes: dict[str, Any], fields: dict[str, Any]) -> Claimed:
+    """Return what a memory claims with these fields: what the caller names, else what is read in a new text."""
+    former, text = claims_of(row), fields.get("content", row.content)
+    is_named, is_new = "claims" in changes, text != row.content
+    claims = changes.get("claims", former)
+    if is_new and is_named:
+        claims = placed(claims, text, fields["extra"])
+    elif is_new and former:  # what is left of a compacted text may state nothing any more
+        original = Archive.objects.within(row.project_id).originals([row]).get(row.id, row.content)
+        claims = reread(row, former, text, fields["extra"], former=original)
+    is_changed = [claim.says for claim in claims] != [claim.says for claim in former]
+    is_read_anew = is_new and not is_named and any(claim.span for claim in former)
+    return Claimed(claims, is_changed, is_named, is_read_anew)
+
+
+def _lock_claims(principal: Principal, fragment_id: uuid.UUID, changes: dict[str, Any]) -> None:
+    """Lock the keys of what a memory claims and will claim, before its row; so what is read is read twice."""
+    rows = Fragment.objects.within(principal.project_id).select_related("namespace")
+    row: Fragment | None = rows.filter(id=fragment_id).first()
+    drafts: Sequence[ClaimDraft] = ()
+    if row and principal.covers(row.namespace.name):
+        drafts = _claims_with(row, changes, _fields(row, changes)).claims
+    lock_claimed_keys(principal.project_id, fragment_id=fragment_id, drafts=drafts)
 
 
 def _refuse_added(row: Fragment, former: Collection[str]) -> None:
@@ -181,23 +220,21 @@ def _bound(principal: Principal, row: Fragment, fields: dict[str, Any]) -> None:
 def _decide_anew(
     principal: Principal,
     row: Fragment,
-    claims: Sequence[ClaimDraft],
+    claimed: Claimed,
     vector: Any,
     *,
     model: EmbeddingModel | None,
     now: datetime.datetime,
 ) -> Admission:
-    """What stands or waits passes the gate; what is history only gets its new text."""
+    """What stands or waits passes the gate; what is history only gets its new text, and what is read in it."""
     if row.status in (Status.SUPERSEDED, Status.ARCHIVED):
-        if [draft.says for draft in claims] != [draft.says for draft in claims_of(row)]:
+        if claimed.is_named and claimed.is_changed:
             raise History(f"this memory is {row.status}: what it claims is history")
-        rewrite(Newcomer(row, vector), model=model)
+        rewrite(Newcomer(row, vector, claimed.claims), now=now, model=model)
         return Admission(row)
-    if model is not None:  # nobody read where the new text says them
-        claims = [replace(draft, span=None) for draft in claims]
     disputed = row.status == Status.DISPUTED
     return readmit(
-        Newcomer(row, vector, claims, certain_claims(row.content, row.extra)),
+        Newcomer(row, vector, claimed.claims, certain_claims(row.content, row.extra)),
         model=model,
         now=now,
         by_a_person=principal.kind == "person",
