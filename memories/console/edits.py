@@ -2,7 +2,7 @@
 
 import re
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,7 +12,7 @@ from memories import access, ingest
 from memories.access import NotFound, Principal
 from memories.console.errors import Refusal
 from memories.console.explorer_query import normalise_newlines
-from memories.extraction import certain_claims
+from memories.extraction import certain_claims, read_text
 from memories.models import Fragment, Revision
 from memories.models.fragment import CONTENT_LIMIT
 
@@ -49,11 +49,21 @@ def edit_of(principal: Principal, row: Fragment, form: Mapping[str, str]) -> Edi
             changes | {"claims": [*([claim_asked] if claim_asked else []), *others]},
             alters_kind=(claim_asked is None) != (old is None),
         )
-    unsaid = [claim for claim in claims if changes and "holds" not in form and not _says(text, claim)]
-    if old and old in unsaid:
+    kept = [claim for claim in claims if "holds" in form or _says(text, claim)]
+    if changes and old and old not in kept:
         return _doubt(text, old)
     # Of several what the new text no longer says is claimed no more.
-    return Edit(changes | ({"claims": [claim for claim in claims if claim not in unsaid]} if unsaid else {}))
+    return Edit(changes if not changes or _are_read_anew(row, text, claims, kept) else changes | {"claims": kept})
+
+
+def _are_read_anew(row: Fragment, text: str, claims: Sequence[ClaimDraft], kept: Sequence[ClaimDraft]) -> bool:
+    """Return whether reading the new text keeps these claims, and no others, by itself."""
+    read = {_words(claim) for claim in read_text(text, row.extra).claims_for(row)}
+    return all((claim in kept) == (claim.span is None or _words(claim) in read) for claim in claims)
+
+
+def _words(claim: ClaimDraft) -> tuple[str, ...]:
+    return tuple(canonical_key(getattr(claim, part)) for part in PARTS)
 
 
 def _claim(old: ClaimDraft | None, form: Mapping[str, str]) -> tuple[ClaimDraft | None, str]:
@@ -108,14 +118,18 @@ def former_of(principal: Principal, fragment_id: uuid.UUID, revision: int) -> di
         row = Fragment.objects.within(principal.project_id).filter(id=fragment_id).first()
         kept = Revision.objects.within(principal.project_id).filter(fragment=fragment_id, revision=revision).first()
         now = ingest.updates.claims_of(row) if row else []
-    if kept is None:
+    if row is None or kept is None:
         raise NotFound("revision")
+    former = [kept.claim, *kept.claim.get("others", ())] if kept.claim else []
+    said = [ClaimDraft(*(claim_values[name] for name in PARTS)) for claim_values in former]
+    read = {_words(claim): claim for claim in read_text(kept.content, row.extra).claims_for(row)}
     changes: dict[str, Any] = {"content": kept.content}
-    if kept.claim and now:
-        former = [kept.claim, *kept.claim.get("others", ())]
-        rules = [*now, *[now[0]] * len(former)]
+    if said and (not now or any(claim.span for claim in now)) and all(_words(claim) in read for claim in said):
+        changes["claims"] = [read[_words(claim)] for claim in said]
+    elif said and now:
+        rules = [*now, *[now[0]] * len(said)]
         changes["claims"] = [
-            replace(rule.says, **{name: claim_values[name] for name in PARTS})
-            for claim_values, rule in zip(former, rules, strict=False)
+            replace(rule.says, subject=claim.subject, predicate=claim.predicate, value=claim.value)
+            for claim, rule in zip(said, rules, strict=False)
         ]
     return changes
