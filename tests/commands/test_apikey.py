@@ -107,6 +107,22 @@ def test_rotating_leaves_an_overlap(db):
         run("apikey", "rotate", "--project", "acme", "--id", made["id"])
 
 
+@pytest.mark.parametrize("days", ["-1", "99999999"])
+def test_days_that_lead_to_no_date_make_no_key(days, db):
+    with pytest.raises(CommandError, match=f"{days} is not in the range"):
+        create("--days", days)
+    assert not ApiKey.objects.filter(project__name="acme").exists()
+
+
+@pytest.mark.parametrize("overlap", ["-1", "99999999999999"])
+def test_an_overlap_that_is_no_time_rotates_nothing(overlap, db):
+    made = create()
+    with pytest.raises(CommandError, match=f"{overlap} is not in the range"):
+        run("apikey", "rotate", "--project", "acme", "--id", made["id"], "--overlap", overlap, "--json")
+    assert [row["id"] for row in json.loads(run("apikey", "list", "--project", "acme", "--json"))] == [made["id"]]
+    assert principal_of_key(made["key"], now=timezone.now())
+
+
 def test_keys_expire(db):
     made = create("--days", "1")
     assert principal_of_key(made["key"], now=timezone.now())

@@ -18,6 +18,7 @@ from memories.models import ApiKey, Project
 ProjectName = Annotated[str, Option("--project", help="The project's name.")]
 KeyId = Annotated[str, Option("--id", help="The key's id: the ten characters after nova_, or its uuid.")]
 AsJson = Annotated[bool, Option("--json", help="Print JSON.")]
+LONGEST = datetime.timedelta(days=36_500)  # beyond it lies no date that the calendar is sure to have
 
 
 class Command(TyperCommand):
@@ -47,7 +48,7 @@ class Command(TyperCommand):
         ] = "",
         owner: Annotated[str, Option(help="The account behind the key. Default: a new service account.")] = "",
         rate: Annotated[int, Option(help="Requests a minute; 0 for no limit.")] = 600,
-        days: Annotated[int, Option(help="Days until the key expires; 0 for never.")] = 0,
+        days: Annotated[int, Option(min=0, max=LONGEST.days, help="Days until the key expires; 0 for never.")] = 0,
         as_json: AsJson = False,
     ) -> None:
         """Issues a key. Its text is shown this once."""
@@ -107,13 +108,15 @@ class Command(TyperCommand):
         self,
         project: ProjectName,
         key_id: KeyId,
-        overlap: Annotated[int, Option(help="Hours for which the old key goes on working.")] = 24,
+        overlap: Annotated[
+            int, Option(min=0, max=LONGEST.days * 24, help="Hours for which the old key goes on working.")
+        ] = 24,
         as_json: AsJson = False,
     ) -> None:
         """Issues a key with the same grant; the old one ends after the overlap."""
         try:
             issued = keys.rotate(
-                _project(project), key_id, now=timezone.now(), overlap=datetime.timedelta(hours=max(0, overlap))
+                _project(project), key_id, now=timezone.now(), overlap=datetime.timedelta(hours=overlap)
             )
         except keys.BadGrant as error:
             raise CommandError(str(error)) from error
