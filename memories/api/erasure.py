@@ -145,7 +145,9 @@ def _forgotten(principal: Principal, values: dict[str, Any], request: ErasureReq
     erasure.check_everywhere(principal, everywhere=values["everywhere"])
     erasure.check_purging(principal, purge=values["purge_backups"])
     now = timezone.now()
-    found = erasure.preview(principal, place, request, now=now)
+    # What is not tried alone has purged nothing yet, should it be answered before it is done.
+    purge = values["purge_backups"] and values["dry_run"]
+    found = erasure.preview(principal, place, request, purge_backups=purge, now=now)
     answer: dict[str, Any] = {**found.report(), "dry_run": values["dry_run"], "operation": None}
     if values["dry_run"]:
         return IdempotentAnswer(200, answer)

@@ -37,19 +37,35 @@ def lock_backups(principal: Principal, *, purge: bool) -> None:
         Project.objects.filter(id=principal.project_id).update(purges=F("purges") + 1)
 
 
-def backups_of(namespace: Namespace, ids: Sequence[uuid.UUID], *, purge: bool) -> list[dict[str, Any]]:
-    """The backups that may still hold one of these memories, which are there yet: made since the first was written.
+def backups_of(
+    namespace: Namespace, ids: Sequence[uuid.UUID], *, purge: bool, dry_run: bool = False
+) -> list[dict[str, Any]]:
+    """Return the backups that may still hold one of these memories, which are there yet.
 
-    Uploads may whenever they came. With `purge` those that are not protected are deleted when the transaction has
-    committed. Packs of the namespace are deleted then in any case: they are copies on the way out.
+    With `purge` those that are not protected are deleted when the transaction has committed. Packs of the namespace are
+    deleted then in any case: they are copies on the way out. A `dry_run` deletes nothing and says what would go.
     """
+    found = _holding(namespace, ids)
+    going = _without_dependents(found) if purge else []
+    if not dry_run:
+        _clear_when_committed(namespace, going)
+    return [
+        {"id": str(row.id), "file": row.file, "created_at": row.created_at.isoformat(), "purged": row in going}
+        for row in found
+    ]
+
+
+def _holding(namespace: Namespace, ids: Sequence[uuid.UUID]) -> list[Backup]:
+    """Return those made since the first of these memories was written, newest first, and uploads whenever they came."""
     rows = Backup.objects.within(namespace.project_id).filter(namespaces__contains=[namespace.name])
     # Of what was evicted nobody knows any more when it was written.
     gone = Tombstone.objects.within(namespace.project_id).filter(original_id__in=ids).exists()
     born = None if gone else _first_written(namespace.project_id, ids)
     since = Q(created_at__gte=born) | Q(origin=BackupOrigin.UPLOADED) if born else Q()
-    found = list(rows.filter(since).newest_first())
-    going = _without_dependents(found) if purge else []
+    return list(rows.filter(since).newest_first())
+
+
+def _clear_when_committed(namespace: Namespace, going: Sequence[Backup]) -> None:
     packs = list(
         Operation.objects.within(namespace.project_id)
         .filter(kind="pack", namespace=namespace)
@@ -64,10 +80,6 @@ def backups_of(namespace: Namespace, ids: Sequence[uuid.UUID], *, purge: bool) -
             backups.storage.remove(backups.storage.pack_file(operation_id))
 
     transaction.on_commit(clear, robust=True)
-    return [
-        {"id": str(row.id), "file": row.file, "created_at": row.created_at.isoformat(), "purged": row in going}
-        for row in found
-    ]
 
 
 def _first_written(project_id: uuid.UUID, ids: Sequence[uuid.UUID]) -> datetime.datetime | None:

@@ -13,7 +13,7 @@ from conflicts.public import lock_namespace
 from conflicts.rulings import with_protection
 from memories import access
 from memories.access import NotPermitted, Principal
-from memories.erasure.backup_copies import backups_of, lock_backups
+from memories.erasure.backup_copies import backups_of, check_purging, lock_backups
 from memories.erasure.fragments import Forgotten, erase, visible_outcome
 from memories.errors import NovaError
 from memories.models import Fragment, Namespace, Operation, Tombstone
@@ -72,12 +72,20 @@ class ErasureRequest:
 
 
 def preview(
-    principal: Principal, namespace: Namespace, request: ErasureRequest, *, now: datetime.datetime
+    principal: Principal,
+    namespace: Namespace,
+    request: ErasureRequest,
+    *,
+    purge_backups: bool = False,
+    now: datetime.datetime,
 ) -> Forgotten:
-    """Return what would be forgotten; nothing is."""
+    """Return what would be forgotten, and which backups hold it; nothing is. Raise NotPermitted as `check_purging`."""
+    check_purging(principal, purge=purge_backups)
     with access.enter(principal, why="forget"):
         found = _find_matching(namespace, request, now=now)
-        return Forgotten(len(found), found)
+        seen = found and principal.covers_all
+        held_in = backups_of(namespace, found, purge=purge_backups, dry_run=True) if seen else []
+        return Forgotten(len(found), found, backups=held_in)
 
 
 def forget_all(
@@ -134,7 +142,8 @@ def run(principal: Principal, operation: Operation, progress: Progress) -> dict[
     options, now = operation.options, operation.created_at
     assert operation.namespace is not None  # the kind asks for one
     if operation.dry_run:
-        return preview(principal, operation.namespace, ErasureRequest.read(options), now=now).report()
+        request, purge = ErasureRequest.read(options), options["purge_backups"]
+        return preview(principal, operation.namespace, request, purge_backups=purge, now=now).report()
     with progress.alive(), access.enter(principal, why="forget"):
         report = forget_all(
             principal,

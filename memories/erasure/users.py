@@ -63,24 +63,27 @@ def erase_user(
         ids = {scope.id: _held_in(scope) for scope in scopes}
         count = sum(map(len, ids.values()))
         names = [scope.root_name for scope in scopes]
+        held = {
+            row["id"]: row
+            for scope in scopes
+            for row in backups_of(scope, ids[scope.id], purge=purge_backups, dry_run=dry_run)
+        }
+        found = ErasedUser(user, names, count, list(held.values()) if principal.covers_all else [])
         if dry_run:
-            return ErasedUser(user, names, count, [])
+            return found
         if expected is not None and expected != count:
             raise CountDiffers(count=count, expected=expected)
         authority = rank_of(principal)
-        held: dict[str, dict[str, Any]] = {}
         for scope in scopes:
             check_right(
                 scope, Forgotten(len(ids[scope.id]), ids[scope.id]),
                 expected=len(ids[scope.id]), authority=authority,
             )  # fmt: skip
-            held |= {row["id"]: row for row in backups_of(scope, ids[scope.id], purge=purge_backups)}
             erase(principal.project_id, ids[scope.id], authority=authority, now=now)
             _strike_name(scope)
             Erasure.objects.bar_only_themselves(principal.project_id, ids[scope.id])
             scope.delete()
-        backups = list(held.values()) if principal.covers_all else []
-        return ErasedUser(user, names, count, backups)
+        return found
 
 
 def _strike_name(scope: Namespace) -> None:

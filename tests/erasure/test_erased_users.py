@@ -131,3 +131,14 @@ def test_without_row_history_what_was_forgotten_says_so(say, users, erase, run, 
     monkeypatch.setattr(erased_users, "TOLD", "SELECT id FROM memories_namespace WHERE false")
     run("restore", backup_id=backup)
     assert users() == ["ann"]
+
+
+@pytest.mark.parametrize("purge", ["false", "true"])
+def test_a_dry_run_names_the_backups_as_the_run_does(alice, say, run, purge):
+    say("The heron nests.")
+    backup = run("backup")["backup_id"]
+    url = f"/api/v1/users/{address_of(USER)}?purge_backups={purge}"
+    looked = alice.client.delete(f"{url}&dry_run=true").json()
+    assert [(row["id"], row["purged"]) for row in looked["backups"]] == [(backup, purge == "true")]
+    assert alice.client.get(f"/api/v1/backups/{backup}").status_code == 200
+    assert alice.client.delete(url).json()["backups"] == looked["backups"]

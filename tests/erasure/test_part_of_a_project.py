@@ -50,6 +50,24 @@ def test_it_is_told_of_no_backup(part, held, alice):
     assert (answer.status_code, answer.has_header("X-NovaMem-Backups")) == (204, False)
 
 
+@pytest.mark.parametrize("purge", [False, True])
+def test_a_dry_run_names_them_as_the_run_does_and_deletes_none(
+    held, alice, principal, count, purge, django_capture_on_commit_callbacks
+):
+    rows, backup = held
+    body = {"namespace": MAIN, "ids": [str(rows[1].id)], "expected_count": 1, "purge_backups": purge}
+    with django_capture_on_commit_callbacks(execute=True):
+        looked = alice.client.post("/api/v1/forget", {**body, "dry_run": True}, format="json").json()
+    assert [(row["id"], row["purged"]) for row in looked["backups"]] == [(backup, purge)]
+    assert (left(principal), count(Fragment)) == ([backup], 3)
+    assert alice.client.post("/api/v1/forget", body, format="json").json()["backups"] == looked["backups"]
+
+
+def test_a_dry_run_tells_a_part_of_no_backup(part, held):
+    body = {"namespace": MAIN, "ids": [str(held[0][1].id)], "dry_run": True}
+    assert part.client.post("/api/v1/forget", body, format="json").json()["backups"] == []
+
+
 def test_an_operation_names_them_to_who_covers_the_project(part, held, alice, principal, monkeypatch):
     rows, backup = held
     monkeypatch.setattr(erasure, "FEW", 1)

@@ -58,7 +58,7 @@ class Command(TyperCommand):
         request = ErasureRequest(filters, memory_id or [], content)
         if filters == Filters() and not (memory_id or content):
             raise CommandError("Say what is to be forgotten: --id, --content, --tag, --type, --conversation, --status.")
-        found = erasure.preview(principal, place, request, now=timezone.now())
+        found = erasure.preview(principal, place, request, purge_backups=purge_backups, now=timezone.now())
         if dry_run:
             return self._print_report({**found.report(), "dry_run": True}, as_json=as_json)
         if not yes and sys.stdin.isatty():
