@@ -13,6 +13,7 @@ from memories import upkeep
 from memories.operations import BadOptions
 from memories.rest.answers import StoredAnswer
 from memories.rest.authentication import principal_of
+from memories.rest.entity_tags import ETAG, with_tag
 from memories.rest.fields import AboutUser, Id, validated
 from memories.rest.fragments import IDEMPOTENCY, stored_answers, with_capacity
 from memories.rest.idempotency import IdempotentAnswer, answer_once
@@ -36,7 +37,7 @@ class DigestsView(APIView):
     """Digests."""
 
     @extend_schema(
-        operation_id="digests_make", request=DigestInput, parameters=[IDEMPOTENCY], responses={201: StoredAnswer}
+        operation_id="digests_make", request=DigestInput, parameters=[IDEMPOTENCY, ETAG], responses={201: StoredAnswer}
     )
     def post(self, request: Request) -> Response:
         """Makes a digest of the memories' best sentences, believed as the weakest of them, and archives them.
@@ -55,6 +56,7 @@ class DigestsView(APIView):
             return IdempotentAnswer(201, lambda: stored_answers(principal, [admission])[0], touched)
 
         try:
-            return with_capacity(principal, answer_once(request, prepare=prepare, effect=effect), stored=1)
+            answer = answer_once(request, prepare=prepare, effect=effect)
         except BadOptions as error:
             raise serializers.ValidationError({error.field: [str(error)]}) from error
+        return with_capacity(principal, with_tag(answer), stored=1)

@@ -16,7 +16,7 @@ from memories.api.pagination import page_of, paged
 from memories.models.enums import Compression, Tier
 from memories.rest.answers import FragmentAnswer, StoredAnswer
 from memories.rest.authentication import principal_of
-from memories.rest.entity_tags import IF_MATCH
+from memories.rest.entity_tags import ETAG, IF_MATCH, with_tag
 from memories.rest.fields import AboutUser, AboutUserQuery, Moment, Text, validated
 from memories.rest.fragments import IDEMPOTENCY, answer_of, stored_answers
 from memories.rest.idempotency import IdempotentAnswer, answer_once
@@ -41,7 +41,7 @@ class TierView(APIView):
     @extend_schema(
         operation_id="fragments_tier",
         request=TierChange,
-        parameters=[IDEMPOTENCY, IF_MATCH],
+        parameters=[IDEMPOTENCY, IF_MATCH, ETAG],
         responses={200: FragmentAnswer},
     )
     def post(self, request: Request, fragment_id: uuid.UUID) -> Response:
@@ -56,7 +56,7 @@ class TierView(APIView):
             upkeep.lifecycle.move_one(principal, fragment_id, here=values["from"], there=values["to"])
             return IdempotentAnswer(200, lambda: answer_of(principal, fragment_id), [fragment_id])
 
-        return answer_once(request, prepare=lambda: None, effect=effect)
+        return with_tag(answer_once(request, prepare=lambda: None, effect=effect))
 
 
 class CompactInput(AboutUser):
@@ -81,7 +81,7 @@ class CompactView(APIView):
     @extend_schema(
         operation_id="fragments_compact",
         request=CompactInput,
-        parameters=[IDEMPOTENCY, IF_MATCH],
+        parameters=[IDEMPOTENCY, IF_MATCH, ETAG],
         responses={200: CompactAnswer},
     )
     def post(self, request: Request, fragment_id: uuid.UUID) -> Response:
@@ -98,7 +98,7 @@ class CompactView(APIView):
                 200, lambda: {**answer, "fragment": answer_of(principal, fragment_id)}, [fragment_id]
             )
 
-        return answer_once(request, prepare=lambda: None, effect=effect)
+        return with_tag(answer_once(request, prepare=lambda: None, effect=effect), of="fragment")
 
 
 class TombstoneQuery(AboutUserQuery):
@@ -156,7 +156,7 @@ class RestoreTombstoneView(APIView):
     """Bringing back."""
 
     @extend_schema(
-        operation_id="tombstones_restore", request=None, parameters=[IDEMPOTENCY], responses={200: StoredAnswer}
+        operation_id="tombstones_restore", request=None, parameters=[IDEMPOTENCY, ETAG], responses={200: StoredAnswer}
     )
     def post(self, request: Request, tombstone_id: uuid.UUID) -> Response:
         """Brings the fragment back byte for byte; one that is opposed by now passes the gate at its own authority."""
@@ -166,7 +166,7 @@ class RestoreTombstoneView(APIView):
             admission = upkeep.lifecycle.restore(principal, tombstone_id, now=timezone.now())
             return IdempotentAnswer(200, lambda: stored_answers(principal, [admission])[0], [admission.fragment.id])
 
-        return answer_once(request, prepare=lambda: None, effect=effect)
+        return with_tag(answer_once(request, prepare=lambda: None, effect=effect))
 
 
 class PreviewQuery(AboutUserQuery):

@@ -24,7 +24,7 @@ from memories import access
 from memories.access import NotFound
 from memories.api.pagination import page_of, paged
 from memories.rest.authentication import principal_of
-from memories.rest.entity_tags import ETAG, IF_MATCH, matching, tagged
+from memories.rest.entity_tags import ETAG, IF_MATCH, matching, tagged, with_tag
 from memories.rest.fields import Flag, Strict, Text, Whole, validated, words
 from memories.rest.fragments import IDEMPOTENCY
 from memories.rest.idempotency import IdempotentAnswer, answer_once
@@ -165,7 +165,7 @@ class PredicatesView(APIView):
     @extend_schema(
         operation_id="predicates_register",
         request=PredicateInput,
-        parameters=[IDEMPOTENCY],
+        parameters=[IDEMPOTENCY, ETAG],
         responses={201: PredicateAnswer},
     )
     def post(self, request: Request) -> Response:
@@ -178,7 +178,7 @@ class PredicatesView(APIView):
             )
 
         with _naming_fields():
-            return answer_once(request, prepare=lambda: None, effect=effect)
+            return with_tag(answer_once(request, prepare=lambda: None, effect=effect))
 
     @extend_schema(
         operation_id="predicates_change",

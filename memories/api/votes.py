@@ -14,7 +14,7 @@ from memories.ingest.updates import archive, archive_key, unarchive
 from memories.models import KEY_LIMIT
 from memories.rest.answers import FragmentAnswer
 from memories.rest.authentication import principal_of
-from memories.rest.entity_tags import IF_MATCH
+from memories.rest.entity_tags import ETAG, IF_MATCH, with_tag
 from memories.rest.fields import AboutUser, Strict, Text, validated
 from memories.rest.fragments import IDEMPOTENCY, answer_of
 from memories.rest.idempotency import IdempotentAnswer, answer_once
@@ -85,7 +85,7 @@ class ArchiveView(APIView):
     @extend_schema(
         operation_id="fragments_archive",
         request=Nothing,
-        parameters=[IDEMPOTENCY, IF_MATCH],
+        parameters=[IDEMPOTENCY, IF_MATCH, ETAG],
         responses={200: FragmentAnswer},
     )
     def post(self, request: Request, fragment_id: uuid.UUID) -> Response:
@@ -109,7 +109,7 @@ class ArchiveByKeyView(APIView):
     @extend_schema(
         operation_id="fragments_archive_by_key",
         request=NamedInput,
-        parameters=[IDEMPOTENCY],
+        parameters=[IDEMPOTENCY, ETAG],
         responses={200: FragmentAnswer},
     )
     def post(self, request: Request) -> Response:
@@ -120,7 +120,7 @@ class ArchiveByKeyView(APIView):
             row = archive_key(principal, named["namespace"], named["key"], now=timezone.now())
             return IdempotentAnswer(200, answer_of(principal, row.id), [row.id])
 
-        return answer_once(request, prepare=lambda: None, effect=effect)
+        return with_tag(answer_once(request, prepare=lambda: None, effect=effect))
 
 
 class UnarchiveView(APIView):
@@ -129,7 +129,7 @@ class UnarchiveView(APIView):
     @extend_schema(
         operation_id="fragments_unarchive",
         request=Nothing,
-        parameters=[IDEMPOTENCY, IF_MATCH],
+        parameters=[IDEMPOTENCY, IF_MATCH, ETAG],
         responses={200: FragmentAnswer},
     )
     def post(self, request: Request, fragment_id: uuid.UUID) -> Response:
@@ -148,4 +148,4 @@ def _moved(request: Request, fragment_id: uuid.UUID, move: Any) -> Response:
         move(principal, fragment_id, now=timezone.now())
         return IdempotentAnswer(200, answer_of(principal, fragment_id), [fragment_id])
 
-    return answer_once(request, prepare=lambda: None, effect=effect)
+    return with_tag(answer_once(request, prepare=lambda: None, effect=effect))

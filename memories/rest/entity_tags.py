@@ -44,9 +44,9 @@ def tagged(answer: dict[str, Any]) -> Response:
     return with_tag(Response(answer))
 
 
-def with_tag(response: Response) -> Response:
-    """Let a response carry the revision of what it answers as an `ETag`; what has none goes without."""
-    if (revision := response.data["revision"]) is not None:
+def with_tag(response: Response, of: str | None = None) -> Response:
+    """Let a response carry the revision of what it answers, or answers under `of`, as an `ETag`, where it has one."""
+    if (revision := (response.data[of] if of else response.data)["revision"]) is not None:
         response.headers["ETag"] = f'"{revision}"'
     return response
 

@@ -133,6 +133,25 @@ def test_what_was_read_is_named_by_its_etag(alice):
     assert alice.client.delete(place, headers={"If-Match": '"4"'}).status_code == 204
 
 
+@pytest.mark.parametrize("once", [{}, {"Idempotency-Key": "once"}], ids=["plain", "kept"])
+def test_what_a_post_moved_is_named_by_its_etag(alice, once):
+    place = f"{URL}/{stored(alice)['id']}"
+    for what in ("archive", "unarchive", "tier", "compact"):
+        headers = once and {"Idempotency-Key": what}
+        answers = [alice.client.post(f"{place}/{what}", POSTS[what], format="json", headers=headers)]
+        if once:
+            answers.append(alice.client.post(f"{place}/{what}", POSTS[what], format="json", headers=headers))
+        read = alice.client.get(place).headers["ETag"]
+        assert [(answer.status_code, answer.headers["ETag"]) for answer in answers] == [(200, read)] * len(answers)
+
+
+def test_what_is_archived_by_its_key_is_named_by_its_etag(alice):
+    named = {"namespace": "acme:main", "key": "mill"}
+    alice.client.post(URL, {**named, "content": "The heron nests by the mill."}, format="json")
+    answer = alice.client.post(f"{URL}/archive", named, format="json")
+    assert (answer.status_code, answer.headers["ETag"]) == (200, f'"{answer.json()["revision"]}"')
+
+
 POSTS = {
     "reinforce": {},
     "dispute": {"reason": "The mill is new."},

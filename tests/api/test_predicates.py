@@ -161,6 +161,11 @@ def test_changing_works_by_name_and_by_id(alice, shoe):
     assert alice.client.get(f"{URL}/{shoe['id']}").json() == body
 
 
+def test_what_is_registered_is_named_by_its_etag(alice):
+    answers = [alice.client.post(URL, SHOE, format="json", headers={"Idempotency-Key": "once"}) for _ in range(2)]
+    assert [(answer.status_code, answer.headers["ETag"]) for answer in answers] == [(201, '"1"')] * 2
+
+
 def test_a_stale_revision_changes_nothing(alice, shoe, picture):
     patch(alice, f"/{shoe['id']}", newer_wins=True)
     before = picture()
