@@ -14,6 +14,8 @@ class NovaError(Exception):
     title: ClassVar[str] = ""
     retry_after: ClassVar[int | None] = None
     is_public: ClassVar[bool] = True
+    # Whether an operation that ends by it keeps its text, which others read then, and which outlives what was erased.
+    is_kept: ClassVar[bool] = False
 
     @property
     def fields(self) -> list[dict[str, str]]:
@@ -23,7 +25,7 @@ class NovaError(Exception):
     @property
     def summary(self) -> dict[str, Any]:
         """Return what an operation that ends by it says besides its code."""
-        return {}
+        return {"detail": str(self)} if self.is_kept else {}
 
 
 class NotPermitted(NovaError):

@@ -244,7 +244,7 @@ class DownloadView(Admin):
         query = validated(DownloadQuery, request.query_params.dict())
         row = backup_of(request, backup_id)
         if query["format"] == "json" and row.encrypted:
-            raise backups.bundle.NoEnvelope("it is encrypted: take it as it is")
+            raise backups.bundle.Sealed("it is encrypted: take it as it is")
         file = backups.storage.open_file(row.file)
         if query["format"] == "json":
             with file:

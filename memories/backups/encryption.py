@@ -37,6 +37,7 @@ class IdentityMissing(NovaError):
 
     code = "identity_missing"
     title = "This backup is encrypted"
+    is_kept = True
 
 
 def check_recipients(texts: Sequence[str]) -> None:

@@ -37,6 +37,7 @@ class PlanChanged(NovaError):
     """What the run would do is no longer what its plan said."""
 
     code = "plan_changed"
+    is_kept = True
 
 
 def check_plan_id(options: Options) -> None:

@@ -68,7 +68,7 @@ def meant(principal: Principal, name: str) -> str:
 def require_all(principal: Principal) -> None:
     """Whoever touches the whole project has to cover it."""
     if not principal.asks_for_all:
-        raise NotPermitted("this request covers only a part of the project: name a namespace")
+        raise NotPermitted("this is about all of the project, of which this request covers only a part")
 
 
 # What takes a namespace's users along, and the other namespace that it names.

@@ -111,7 +111,7 @@ def _refuse_written_since(
         values = {"project": scope.project_id, "scope": scope.id, "since": own[0], "own": list(own)}
         if changed := [i for (i,) in fetch(WRITTEN_SINCE, values)]:
             progress.report = run_changes.report_changed(progress.operation.options["operation"], changed)
-            raise CannotUndoRun(f"something was written into {scope.name} since")
+            raise CannotUndoRun(f"something was written into {scope.root_name} since")
 
 
 def _drop_copies(run: Operation) -> None:

@@ -38,6 +38,7 @@ class CannotRollBack(NovaError):
 
     code = "cannot_roll_back"
     title = "Nothing was rolled back"
+    is_kept = True
 
 
 class _OnlyPlanned(Exception):

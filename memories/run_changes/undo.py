@@ -83,6 +83,7 @@ class CannotUndoRun(NovaError):
 
     code = "cannot_undo"
     title = "This can’t be undone"
+    is_kept = True
 
 
 def permit(principal: Principal, operation: Operation) -> None:

@@ -118,7 +118,10 @@ def test_without_the_verb_or_the_whole_project_there_is_no_right_to_it(project, 
         body = {"backup_id": made}
         assert agent.client.post("/api/v1/restores", body, format="json").status_code == status
     assert part.client.get("/api/v1/backups").json()["results"] == []
-    assert part.client.post("/api/v1/backups", {}, format="json").status_code == 403
+    for body in ({}, {"namespaces": ["acme:main"]}):
+        answer = part.client.post("/api/v1/backups", body, format="json")
+        assert (answer.status_code, answer.json()["code"]) == (403, "not_permitted")
+        assert "name a namespace" not in answer.json()["detail"]
     assert upload(part, b"hello").status_code == 403
 
 

@@ -61,10 +61,11 @@ def test_no_file_of_the_folder_ever_held_it_in_plain(store, back_up, recipient, 
 @pytest.mark.parametrize("kind", READS)
 def test_it_is_read_with_the_identity_and_not_without(kind, made, job, settings, stranger, wipe, texts):
     wipe()
-    for path in ("", str(stranger), "/nowhere"):
+    for path, why in (("", "name the identity file"), (str(stranger), "does not open"), ("/nowhere", "can't be used")):
         with_it, settings.BACKUP_IDENTITY_FILE = settings.BACKUP_IDENTITY_FILE, path
         ended = job(kind, backup_id=str(made.id))
         assert (ended.state, ended.error["code"]) == ("failed", "identity_missing"), path
+        assert why in ended.error["detail"]
         settings.BACKUP_IDENTITY_FILE = with_it
     assert texts() == []
     ended = job(kind, backup_id=str(made.id))
@@ -118,7 +119,8 @@ def test_the_api_says_what_is_encrypted_and_gives_it_as_it_is(made, alice, stora
     assert shown["encrypted"] is True
     got = b"".join(alice.client.get(f"/api/v1/backups/{made.id}/download").streaming_content)
     assert got == (storage / made.file).read_bytes()
-    assert alice.client.get(f"/api/v1/backups/{made.id}/download?format=json").status_code == 409
+    refused = alice.client.get(f"/api/v1/backups/{made.id}/download?format=json")
+    assert (refused.status_code, refused.json()["code"]) == (409, "encrypted")
 
 
 def test_an_encrypted_upload_waits_for_the_servers_identity(made, alice, storage, settings, wipe, job, texts):

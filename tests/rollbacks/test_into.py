@@ -148,6 +148,7 @@ def test_of_several_namespaces_one_is_named(lived, alice, said, done, restored, 
     answer = carol.client.post("/api/v1/restores", {"backup_id": backup, "into": branch}, format="json")
     ended = jobs.run(principal, answer.json()["id"])
     assert (ended.state, ended.error["code"]) == ("failed", "not_in_backup")
+    assert ended.error["detail"] == f"it holds {project.name}:main, {project.name}:other: name one of these"
     restored(backup, namespace=f"{project.name}:other")
     assert [content for _, content, *_ in rows(principal, branch)] == ["Elsewhere it rains."]
 

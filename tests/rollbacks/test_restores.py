@@ -200,7 +200,8 @@ def test_what_was_made_there_since_is_in_the_way(lived, alice, said, done, gone,
     else:
         rule = {"namespace": main, "name": "shoe size", "exclusive": True}
         assert alice.client.post("/api/v1/predicates", rule, format="json").status_code == 201
-    assert undone(restored, ends="failed").error["code"] == "cannot_undo"
+    error = undone(restored, ends="failed").error
+    assert (error["code"], error["detail"]) == ("cannot_undo", f"something was written into {main} since")
 
 
 def test_what_was_forgotten_since_is_not_in_the_way(lived, alice, done, gone, undone, principal):

@@ -12,7 +12,7 @@ from memories.backups.bundle.reader import (
     prefetch_batches,
     records_of,
 )
-from memories.backups.bundle.v1_format import EnvelopeTooLarge, NoEnvelope, envelope_of
+from memories.backups.bundle.v1_format import EnvelopeTooLarge, NoEnvelope, Sealed, envelope_of
 from memories.backups.bundle.vectors import unpacked
 from memories.backups.bundle.writer import (
     BackupRequest,
@@ -46,6 +46,7 @@ __all__ = [
     "make",
     "Manifest",
     "NoEnvelope",
+    "Sealed",
     "recipients_of",
     "records_of",
     "refuse_missing",

@@ -71,6 +71,12 @@ class NoEnvelope(NovaError):
     code = "increment"
 
 
+class Sealed(NovaError):
+    """The backup is encrypted, and given only as it is."""
+
+    code = "encrypted"
+
+
 def is_envelope(file: BinaryIO) -> bool:
     """Return whether a file begins like JSON; it stands at its beginning afterwards."""
     first = file.read(64).lstrip()[:1]

@@ -77,6 +77,7 @@ class WrongProject(NovaError):
     status = 400
     code = "wrong_project"
     title = "This is another project’s backup"
+    is_kept = True
 
 
 class WrongSigner(NovaError):
@@ -101,6 +102,7 @@ class BaseMissing(NovaError):
 
     code = "base_missing"
     title = "Another backup is missing"
+    is_kept = True
 
 
 def check_restore(options: Options) -> None:

@@ -57,6 +57,7 @@ class NotInBackup(NovaError):
     status = 400
     code = "not_in_backup"
     title = "The backup holds no such namespace"
+    is_kept = True
 
 
 def refuse_taken(project_id: uuid.UUID, target: str) -> None:

@@ -80,6 +80,7 @@ class SessionShared(NovaError):
     """A pooler stands between here and Postgres: it may give each transaction another session."""
 
     code = "session_shared"
+    is_kept = True
 
 
 def _require_own_session() -> None:

@@ -53,6 +53,7 @@ class FileChanged(NovaError):
     """The file is not the one that was written."""
 
     code = "file_changed"
+    is_kept = True
 
 
 UNSOUND = (
