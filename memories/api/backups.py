@@ -24,7 +24,7 @@ from memories.models import Backup, Namespace
 from memories.models.enums import BackupOrigin, ExportPolicy
 from memories.operations import ACCEPT
 from memories.rest.authentication import principal_of
-from memories.rest.fields import Flag, Id, Strict, Text, validated
+from memories.rest.fields import Flag, Id, Strict, Text, validated, validated_query
 from memories.rest.fragments import IDEMPOTENCY
 from memories.rest.idempotency import IdempotentAnswer, answer_once
 from memories.rest.inputs import namespace_form
@@ -158,7 +158,7 @@ class BackupsView(Admin):
     @extend_schema(operation_id="backups_list", parameters=[BackupQuery], responses={200: page_of(BackupAnswer)})
     def get(self, request: Request) -> Response:
         """A page of backups."""
-        query = validated(BackupQuery, request.query_params.dict())
+        query = validated_query(BackupQuery, request)
         with access.enter(principal_of(request), why="list"):
             page = paged(
                 request,
@@ -241,7 +241,7 @@ class DownloadView(Admin):
     )
     def get(self, request: Request, backup_id: uuid.UUID) -> HttpResponseBase:
         """Streams the bundle; with `format=json` gives a small one as a V1 envelope."""
-        query = validated(DownloadQuery, request.query_params.dict())
+        query = validated_query(DownloadQuery, request)
         row = backup_of(request, backup_id)
         if query["format"] == "json" and row.encrypted:
             raise backups.bundle.Sealed("it is encrypted: take it as it is")
@@ -308,7 +308,7 @@ class RestoresView(Admin):
     @extend_schema(operation_id="restores_list", parameters=[BackupQuery], responses={200: page_of(RestoreAnswer)})
     def get(self, request: Request) -> Response:
         """A page of restores, planned ones too, with their reports."""
-        query = validated(BackupQuery, request.query_params.dict())
+        query = validated_query(BackupQuery, request)
         with access.enter(principal_of(request), why="list"):
             page = paged(
                 request,

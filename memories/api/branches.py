@@ -14,7 +14,18 @@ from memories.access import NotFound
 from memories.erasure import CountDiffers
 from memories.operations import ACCEPT
 from memories.rest.authentication import principal_of
-from memories.rest.fields import AboutUser, AboutUserQuery, Flag, Id, Strict, Text, Whole, validated
+from memories.rest.fields import (
+    AboutUser,
+    AboutUserQuery,
+    Flag,
+    Id,
+    Strict,
+    Text,
+    Whole,
+    asked_of,
+    validated,
+    validated_query,
+)
 from memories.rest.fragments import IDEMPOTENCY
 from memories.rest.idempotency import IdempotentAnswer, answer_once
 from memories.rest.inputs import namespace_form
@@ -71,7 +82,7 @@ def confirmed(request: Request, name: str, kind: type[DeleteInput] = DeleteInput
 
 def _asked(request: Request) -> dict[str, Any]:
     """Return what the address asks for, with its number as a body has it."""
-    asked: dict[str, Any] = request.query_params.dict()
+    asked = asked_of(request)
     count = asked.get(COUNT, "")
     # Python reads no number of thousands of digits.
     return asked | ({COUNT: int(count)} if count.isdecimal() and len(count) <= DIGITS else {})
@@ -126,7 +137,7 @@ class ComparisonView(APIView):
 
         Up to 2,000 memories that claim something of such keys, else 409 `too_much_changed`.
         """
-        query = validated(ComparisonQuery, request.query_params.dict())
+        query = validated_query(ComparisonQuery, request)
         found = compare(principal_of(request), name, query["other"], now=timezone.now())
         return Response(ComparisonAnswer({"namespace": name, "other": query["other"], "keys": found}).data)
 

@@ -28,7 +28,7 @@ from memories.rest.cases import (
     case_answers,
     filter_of,
 )
-from memories.rest.fields import AboutUser, Flag, Text, Whole, validated
+from memories.rest.fields import AboutUser, Flag, Text, Whole, validated, validated_query
 from memories.rest.fragments import IDEMPOTENCY
 from memories.rest.idempotency import IdempotentAnswer, answer_once
 
@@ -45,7 +45,7 @@ class CasesView(APIView):
 
         Conflicts that are about no key, as disputes and versions of a backup, stand in `/conflicts` alone.
         """
-        query = validated(CasesQuery, request.query_params.dict())
+        query = validated_query(CasesQuery, request)
         order, times = ORDERS[query["sort"]]
         cursor = cursor_of(query.get("cursor"), times=times, ids=0, texts=len(order) - times)
         principal = principal_of(request)
@@ -68,7 +68,7 @@ class CaseGroupsView(APIView):
     @extend_schema(operation_id="cases_groups", parameters=[CaseGroupsQuery], responses={200: CaseGroupsAnswer})
     def get(self, request: Request) -> Response:
         """How much waits by source, owner, namespace or predicate, the largest first, up to two hundred."""
-        query = validated(CaseGroupsQuery, request.query_params.dict())
+        query = validated_query(CaseGroupsQuery, request)
         principal = principal_of(request)
         with access.enter(principal, why="list"):
             groups = grouped(principal, questions(principal, filter_of(query)), query["by"])

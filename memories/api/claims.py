@@ -21,7 +21,7 @@ from memories.api.pagination import cursor_of, links_of, page_at, page_of
 from memories.cursors import NEWEST_FIRST, Cursor, reading_order
 from memories.rest.authentication import principal_of
 from memories.rest.claims import BelievedAnswer, ClaimsQuery
-from memories.rest.fields import validated
+from memories.rest.fields import validated_query
 from memories.rest.histories import BY_PERIOD, LifeAnswer, TimelineQuery
 
 
@@ -34,7 +34,7 @@ class ClaimsView(APIView):
 
         Subject and predicate in any spelling; `session_id` asks what is believed in that session. Newest first.
         """
-        query = validated(ClaimsQuery, request.query_params.dict())
+        query = validated_query(ClaimsQuery, request)
         limit, cursor, status = query.pop("limit"), query.pop("cursor", None), query.pop("status")
         question = BeliefQuery(**query, status=None if status == "all" else status, with_root=True)
         principal = principal_of(request)
@@ -97,7 +97,7 @@ class TimelineView(APIView):
 
         `beliefs` says from when until when it was believed in which state, value and period.
         """
-        query = validated(TimelineQuery, request.query_params.dict())
+        query = validated_query(TimelineQuery, request)
         limit, cursor = query.pop("limit"), query.pop("cursor", None)
         principal = principal_of(request)
         with access.enter(principal, why="claims"):

@@ -20,7 +20,7 @@ from memories.models.fragment import CONTENT_LIMIT
 from memories.rest.authentication import principal_of
 from memories.rest.conflicts import ConflictAnswer, ConflictQuery, answers
 from memories.rest.entity_tags import IF_MATCH
-from memories.rest.fields import AboutUser, Flag, Strict, Text, Whole, validated
+from memories.rest.fields import AboutUser, Flag, Strict, Text, Whole, validated, validated_query
 from memories.rest.fragments import IDEMPOTENCY
 from memories.rest.idempotency import IdempotentAnswer, answer_once
 
@@ -65,7 +65,7 @@ class ConflictsView(APIView):
 
         `status` is `pending` unless it is said: `resolved` or `all`.
         """
-        query = validated(ConflictQuery, request.query_params.dict())
+        query = validated_query(ConflictQuery, request)
         principal = principal_of(request)
         with access.enter(principal, why="list"):
             narrowed: dict[str, Any] = {key: query[key] for key in NARROWING if key in query}

@@ -14,7 +14,7 @@ from memories.api.operations import rows_of, undone, visible_to
 from memories.api.pagination import page_of, paged
 from memories.models.enums import OperationState
 from memories.rest.authentication import principal_of
-from memories.rest.fields import AboutUser, AboutUserQuery, Flag, Id, Number, Text, Whole, validated
+from memories.rest.fields import AboutUser, AboutUserQuery, Flag, Id, Number, Text, Whole, validated, validated_query
 from memories.rest.fragments import IDEMPOTENCY
 from memories.rest.inputs import namespace_form
 from memories.rest.operations import ACCEPT_HELP, OperationAnswer, started_answer
@@ -77,7 +77,7 @@ class ConsolidationsView(APIView):
     )
     def get(self, request: Request) -> Response:
         """A page of runs, dry ones too, with their reports."""
-        query = validated(ConsolidationQuery, request.query_params.dict())
+        query = validated_query(ConsolidationQuery, request)
         principal = principal_of(request)
         with access.enter(principal, why="list"):
             rows = visible_to(principal, rows_of(principal)).filter(kind=KIND)

@@ -23,7 +23,7 @@ from memories.rest.containments import (
     ContainmentsQuery,
     containment_answers,
 )
-from memories.rest.fields import validated
+from memories.rest.fields import validated, validated_query
 from memories.rest.fragments import IDEMPOTENCY
 from memories.rest.idempotency import IdempotentAnswer, answer_once
 
@@ -42,7 +42,7 @@ class ContainmentsView(APIView):
     )
     def get(self, request: Request) -> Response:
         """A page of the containments of the project, newest first."""
-        query = validated(ContainmentsQuery, request.query_params.dict())
+        query = validated_query(ContainmentsQuery, request)
         principal = principal_of(request)
         with access.enter(principal, why="list"):
             rows = containment.containments(principal)

@@ -26,7 +26,7 @@ from rest_framework.views import APIView
 from conflicts.events import Announcement, Bookmark, Happening, News, NoBookmark, latest, list_events
 from memories.access import Principal, rate_limits
 from memories.rest.authentication import bearer_of, principal_of
-from memories.rest.fields import AboutUserQuery, Text, validated
+from memories.rest.fields import AboutUserQuery, Text, validated_query
 from memories.rest.inputs import namespace_form
 
 EVERY, HEARTBEAT, LONGEST = 1.0, 15.0, 300.0  # seconds: between two looks, of silence, of a stream
@@ -118,7 +118,7 @@ class EventsView(APIView):
         `Last-Event-ID`, `since` or now on; a stream ends after five minutes, come back then. A key may have
         EVENT_STREAMS_PER_KEY of them open.
         """
-        query = validated(EventsQuery, request.query_params.dict())
+        query = validated_query(EventsQuery, request)
         principal = principal_of(request)
         body: dict[str, Any] = {"kinds": [query["kind"]] if "kind" in query else Happening.values}
         body |= {"namespace": query.get("namespace")}

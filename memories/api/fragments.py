@@ -23,7 +23,7 @@ from memories.providers import active_model
 from memories.rest.answers import ChangedAnswer, FragmentAnswer, StoredAnswer, answers, effects_of
 from memories.rest.authentication import principal_of
 from memories.rest.entity_tags import ETAG, IF_MATCH, matching, tagged, with_tag
-from memories.rest.fields import AboutUserQuery, validated
+from memories.rest.fields import AboutUserQuery, validated, validated_query
 from memories.rest.fragment_lists import ListQuery, matching_fragments
 from memories.rest.fragments import (
     IDEMPOTENCY,
@@ -78,9 +78,7 @@ class StoreView(APIView):
         `status` several times: one of them. `ids` (comma-separated) answers those fragments in every status; `count`
         how many there are instead.
         """
-        params = request.query_params
-        several_times = {"status": params.getlist("status")} if "status" in params else {}
-        query = validated(ListQuery, {**params.dict(), **several_times})
+        query = validated_query(ListQuery, request, several=["status"])
         principal = principal_of(request)
         with access.enter(principal, why="list"):
             rows = matching_fragments(principal, query)
@@ -199,7 +197,7 @@ class FragmentView(APIView):
     def get(self, request: Request, fragment_id: uuid.UUID) -> Response:
         """The fragment; `include=embedding` adds its vector under the active model."""
         principal = principal_of(request)
-        query = validated(ReadQuery, request.query_params.dict())
+        query = validated_query(ReadQuery, request)
         with access.enter(principal, why="read"):
             answer = answer_of(principal, fragment_id)
             if query.get("include") == "embedding":
@@ -238,7 +236,7 @@ class FragmentView(APIView):
         deletes those that are not protected. `everywhere=true` bars the text in the whole project;
         `X-NovaMem-Restored` names what stands again.
         """
-        principal, query = principal_of(request), validated(ForgetQuery, request.query_params.dict())
+        principal, query = principal_of(request), validated_query(ForgetQuery, request)
         with matching(request) as revision:
             done = forget(principal, fragment_id, **query, revision=revision, now=timezone.now())
         held = ", ".join(str(row["id"]) for row in done.backups if not row["purged"])

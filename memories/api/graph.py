@@ -14,7 +14,7 @@ from memories.access import Principal
 from memories.models import NAME_LIMIT
 from memories.models.enums import EntityLabel
 from memories.rest.authentication import principal_of
-from memories.rest.fields import AboutUserQuery, Text, validated
+from memories.rest.fields import AboutUserQuery, Text, validated_query
 from memories.rest.inputs import namespace_form
 from memories.upkeep.graph import DEEPEST, GraphGround, entities, explore
 
@@ -88,7 +88,7 @@ class GraphView(APIView):
         Only what a default answer may show: active memories, claims that hold now, none of a session's. At most 200
         entities and 500 claims; `truncated` says that there are more.
         """
-        query = validated(GraphQuery, request.query_params.dict())
+        query = validated_query(GraphQuery, request)
         with access.enter(principal_of(request), why="graph"):
             found = explore(_ground(principal_of(request), query), query["entity"], depth=query["depth"])
             return Response(GraphAnswer(found).data)
@@ -103,7 +103,7 @@ class EntitiesView(APIView):
 
         The most mentioned first.
         """
-        query = validated(EntitiesQuery, request.query_params.dict())
+        query = validated_query(EntitiesQuery, request)
         with access.enter(principal_of(request), why="graph"):
             ground = _ground(principal_of(request), query)
             found = entities(ground, query["q"], label=query.get("label"), most=query["limit"])

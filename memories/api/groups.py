@@ -16,7 +16,7 @@ from memories.api.pagination import page_of, paged
 from memories.models import NAME_LIMIT, Namespace
 from memories.rest.answers import FragmentAnswer, OrNull, answers
 from memories.rest.authentication import principal_of
-from memories.rest.fields import AboutUser, AboutUserQuery, Id, Moment, Text, validated
+from memories.rest.fields import AboutUser, AboutUserQuery, Id, Moment, Text, validated, validated_query
 from memories.rest.fragments import IDEMPOTENCY
 from memories.rest.idempotency import IdempotentAnswer, answer_once
 from memories.rest.inputs import namespace_form
@@ -102,7 +102,7 @@ class EpisodesView(APIView):
     @extend_schema(operation_id="episodes_list", parameters=[EpisodesQuery], responses={200: page_of(EpisodeAnswer)})
     def get(self, request: Request) -> Response:
         """A page of episodes, those that began last first: conversations, and what somebody put together."""
-        query = validated(EpisodesQuery, request.query_params.dict())
+        query = validated_query(EpisodesQuery, request)
         options = {name: query[name] for name in ("since", "until", "agent") if name in query}
         principal = principal_of(request)
         with access.enter(principal, why="episodes"):
@@ -180,7 +180,7 @@ class ClustersView(APIView):
     @extend_schema(operation_id="clusters_list", parameters=[ClustersQuery], responses={200: page_of(ClusterAnswer)})
     def get(self, request: Request) -> Response:
         """A page of clusters of at least `min_size` members, those whose oldest memory is newest first."""
-        query = validated(ClustersQuery, request.query_params.dict())
+        query = validated_query(ClustersQuery, request)
         principal, least = principal_of(request), query["min_size"]
         with access.enter(principal, why="clusters"):
             rows = graph.clusters(principal, _requested_namespaces(principal, query), min_size=least)

@@ -17,7 +17,7 @@ from memories.models.enums import Compression, Tier
 from memories.rest.answers import FragmentAnswer, StoredAnswer
 from memories.rest.authentication import principal_of
 from memories.rest.entity_tags import ETAG, IF_MATCH, with_tag
-from memories.rest.fields import AboutUser, AboutUserQuery, Moment, Text, validated
+from memories.rest.fields import AboutUser, AboutUserQuery, Moment, Text, validated, validated_query
 from memories.rest.fragments import IDEMPOTENCY, answer_of, stored_answers
 from memories.rest.idempotency import IdempotentAnswer, answer_once
 from memories.rest.inputs import namespace_form
@@ -119,7 +119,7 @@ class TombstonesView(APIView):
     )
     def get(self, request: Request) -> Response:
         """What was known and is gone, the last to leave first."""
-        query = validated(TombstoneQuery, request.query_params.dict())
+        query = validated_query(TombstoneQuery, request)
         principal = principal_of(request)
         conditions = {"topics__contains": [query["topic"].lower()]} if "topic" in query else {}
         conditions |= {"evicted_at__gte": query["since"]} if "since" in query else {}
@@ -207,7 +207,7 @@ class EvictionPreviewView(APIView):
 
         It says how full the project is, and of each its `authority` and whether it `is_protected`.
         """
-        query = validated(PreviewQuery, request.query_params.dict())
+        query = validated_query(PreviewQuery, request)
         principal, tier = principal_of(request), query.get("tier")
         with access.enter(principal, why="preview"):
             names = {namespace.id: namespace.name for namespace in access.requested_scopes(principal, None)}

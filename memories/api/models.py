@@ -19,7 +19,7 @@ from memories.models import EmbeddingModel, Fragment
 from memories.models.enums import ModelState
 from memories.providers import readiness_of
 from memories.rest.authentication import principal_of
-from memories.rest.fields import Strict, Text, validated
+from memories.rest.fields import Strict, Text, validated_query
 
 WORK = ("backfill", "compare", "activate", "retire")
 
@@ -78,7 +78,7 @@ class ModelsView(APIView):
 
         Everything else about models belongs to the operator.
         """
-        query = validated(ModelQuery, request.query_params.dict())
+        query = validated_query(ModelQuery, request)
         return Response(
             paged(
                 request,

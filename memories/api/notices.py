@@ -15,7 +15,7 @@ from memories.api.events import bookmark_of
 from memories.api.pagination import paged
 from memories.models import RecallNotice
 from memories.rest.authentication import principal_of
-from memories.rest.fields import validated
+from memories.rest.fields import validated_query
 from memories.rest.notices import NoticeAnswer, NoticesQuery
 
 
@@ -39,7 +39,7 @@ class NoticesView(APIView):
         disputed or contained since, or stands again. Of the namespaces and users that the key covers; `mine`: of the
         answers that it got itself.
         """
-        query = validated(NoticesQuery, request.query_params.dict())
+        query = validated_query(NoticesQuery, request)
         principal = principal_of(request)
         with access.enter(principal, why="list"):
             mark = latest(principal)

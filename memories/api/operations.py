@@ -16,7 +16,7 @@ from memories.api.pagination import page_of, paged
 from memories.models import Operation
 from memories.models.enums import OperationState
 from memories.rest.authentication import principal_of
-from memories.rest.fields import AboutUser, AboutUserQuery, Flag, Text, validated
+from memories.rest.fields import AboutUser, AboutUserQuery, Flag, Text, validated, validated_query
 from memories.rest.fragments import IDEMPOTENCY
 from memories.rest.idempotency import IdempotentAnswer, answer_once
 from memories.rest.inputs import Extra, namespace_form
@@ -87,7 +87,7 @@ class OperationsView(APIView):
     )
     def get(self, request: Request) -> Response:
         """A page of operations."""
-        query = validated(OperationQuery, request.query_params.dict())
+        query = validated_query(OperationQuery, request)
         options = {name: query[name] for name in ("state", "kind") if name in query}
         with access.enter(principal_of(request), why="list"):
             rows = visible_to(principal_of(request), rows_of(principal_of(request))).filter(**options)

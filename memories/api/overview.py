@@ -20,7 +20,7 @@ from memories.models.enums import ArchivePolicy, CapacityStatus, FragmentType, S
 from memories.project_health import project_health
 from memories.providers import active_model
 from memories.rest.authentication import principal_of
-from memories.rest.fields import AboutUserQuery, Strict, Text, validated
+from memories.rest.fields import AboutUserQuery, Strict, Text, validated, validated_query
 from memories.rest.fragments import IDEMPOTENCY
 from memories.rest.idempotency import IdempotentAnswer, answer_once
 from memories.rest.inputs import namespace_form
@@ -127,7 +127,7 @@ class HealthReportView(APIView):
     @extend_schema(operation_id="health_report", parameters=[StatsQuery], responses={200: HealthReportAnswer})
     def get(self, request: Request) -> Response:
         """How well the memory does its work: what it claims, spares, condenses, finds; what nobody looked at."""
-        query = validated(StatsQuery, request.query_params.dict())
+        query = validated_query(StatsQuery, request)
         report = project_health(principal_of(request), query.get("namespace"), now=timezone.now())
         return Response(HealthReportAnswer(report).data)
 
@@ -141,7 +141,7 @@ class StatsView(APIView):
 
         Octets by tier too, and the `capacity` of the project and its tiers.
         """
-        query = validated(StatsQuery, request.query_params.dict())
+        query = validated_query(StatsQuery, request)
         principal = principal_of(request)
         with access.enter(principal, why="stats"):
             places = access.requested_scopes(principal, query.get("namespace"))
@@ -242,7 +242,7 @@ class NamespacesView(APIView):
     )
     def get(self, request: Request) -> Response:
         """The namespaces that the key covers, by name."""
-        query = validated(NamespaceQuery, request.query_params.dict())
+        query = validated_query(NamespaceQuery, request)
         cursor = cursor_of(query.get("cursor"), times=0, ids=0, texts=1)
         principal = principal_of(request)
         with access.enter(principal, why="list"):

@@ -25,7 +25,7 @@ from memories.access import NotFound
 from memories.api.pagination import page_of, paged
 from memories.rest.authentication import principal_of
 from memories.rest.entity_tags import ETAG, IF_MATCH, matching, tagged, with_tag
-from memories.rest.fields import Flag, Strict, Text, Whole, validated, words
+from memories.rest.fields import Flag, Strict, Text, Whole, validated, validated_query, words
 from memories.rest.fragments import IDEMPOTENCY
 from memories.rest.idempotency import IdempotentAnswer, answer_once
 from memories.rest.inputs import namespace_form
@@ -148,7 +148,7 @@ class PredicatesView(APIView):
     )
     def get(self, request: Request) -> Response:
         """A page of registered predicates, newest first; with `builtin` all built-in ones instead."""
-        query = validated(PredicateQuery, request.query_params.dict())
+        query = validated_query(PredicateQuery, request)
         principal = principal_of(request)
         if query["builtin"]:
             return Response({"next": None, "previous": None, "results": [answer(row) for row in built_in_predicates()]})

@@ -19,7 +19,7 @@ from memories.governance.task_proposals import Considered, Situation
 from memories.models import LlmCall, Proposal
 from memories.models.enums import Decision, ProposalKind, ProposalOutcome
 from memories.rest.authentication import principal_of
-from memories.rest.fields import AboutUser, AboutUserQuery, Text, validated
+from memories.rest.fields import AboutUser, AboutUserQuery, Text, validated, validated_query
 from memories.rest.fragments import IDEMPOTENCY
 from memories.rest.idempotency import IdempotentAnswer, answer_once
 from memories.rest.inputs import Extra, namespace_form
@@ -127,7 +127,7 @@ class ProposalsView(APIView):
     @extend_schema(operation_id="proposals_list", parameters=[ProposalQuery], responses={200: page_of(ShownProposal)})
     def get(self, request: Request) -> Response:
         """What was proposed and became of it: 50 of a task at the most, and 30 minutes beyond its newest."""
-        query = validated(ProposalQuery, request.query_params.dict())
+        query = validated_query(ProposalQuery, request)
         limit, cursor, name = query.pop("limit"), query.pop("cursor", None), query.pop("namespace", None)
         principal = principal_of(request)
         with access.enter(principal, why="list"):
@@ -245,7 +245,7 @@ class ProposalStatsView(APIView):
 
         And who judges.
         """
-        query = validated(ProposalStatsQuery, request.query_params.dict())
+        query = validated_query(ProposalStatsQuery, request)
         principal, name = principal_of(request), query.get("namespace")
         with access.enter(principal, why="stats"):
             namespaces = access.requested_scopes(principal, name)

@@ -12,7 +12,7 @@ from memories import access, recall_checks
 from memories.access import NotFound
 from memories.api.pagination import page_of, paged
 from memories.rest.authentication import principal_of
-from memories.rest.fields import validated
+from memories.rest.fields import validated, validated_query
 from memories.rest.fragments import IDEMPOTENCY
 from memories.rest.idempotency import IdempotentAnswer, answer_once
 from memories.rest.operations import OperationAnswer, started_answer
@@ -44,7 +44,7 @@ class RecallChecksView(APIView):
     )
     def get(self, request: Request) -> Response:
         """A page of recall checks, newest first, each with how its last run went."""
-        query = validated(RecallCheckQuery, request.query_params.dict())
+        query = validated_query(RecallCheckQuery, request)
         principal = principal_of(request)
         with access.enter(principal, why="list"):
             rows = recall_checks.checks_of(principal, query.get("namespace"))
@@ -105,7 +105,7 @@ class RecallFileView(APIView):
     )
     def get(self, request: Request) -> Response:
         """All checks, or those of a namespace, as the text of a YAML file."""
-        query = validated(RecallPlaceQuery, request.query_params.dict())
+        query = validated_query(RecallPlaceQuery, request)
         principal = principal_of(request)
         with access.enter(principal, why="export"):
             rows = recall_checks.checks_of(principal, query.get("namespace")).in_order()
@@ -137,7 +137,7 @@ class RecallRunsView(APIView):
     )
     def get(self, request: Request) -> Response:
         """A page of runs, newest first: those on demand, and those around operations that change recall."""
-        query = validated(RecallRunQuery, request.query_params.dict())
+        query = validated_query(RecallRunQuery, request)
         principal = principal_of(request)
         with access.enter(principal, why="list"):
             rows = recall_checks.runs_of(principal)

@@ -10,7 +10,7 @@ from conflicts.rulings import rulings, with_words
 from memories import access
 from memories.api.pagination import page_of, paged
 from memories.rest.authentication import principal_of
-from memories.rest.fields import AboutUserQuery, Text, validated
+from memories.rest.fields import AboutUserQuery, Text, validated_query
 from memories.rest.inputs import namespace_form
 from memories.rest.rulings import RulingAnswer
 
@@ -31,7 +31,7 @@ class RulingsView(APIView):
     @extend_schema(operation_id="rulings_list", parameters=[RulingQuery], responses={200: page_of(RulingAnswer)})
     def get(self, request: Request) -> Response:
         """A page of the rulings in force, newest first; subject and predicate in any spelling."""
-        query = validated(RulingQuery, request.query_params.dict())
+        query = validated_query(RulingQuery, request)
         limit, cursor = query.pop("limit"), query.pop("cursor", None)
         principal = principal_of(request)
         with access.enter(principal, why="list"):

@@ -16,7 +16,7 @@ from memories.agent_tasks import Reported, TaskReport
 from memories.models.enums import TaskStatus
 from memories.models.namespace import FORM
 from memories.rest.authentication import principal_of
-from memories.rest.fields import AboutUser, AboutUserQuery, Moment, Text, validated
+from memories.rest.fields import AboutUser, AboutUserQuery, Moment, Text, validated, validated_query
 from memories.rest.fragments import IDEMPOTENCY, with_capacity
 from memories.rest.idempotency import IdempotentAnswer, answer_once
 from memories.rest.inputs import namespace_form
@@ -149,7 +149,7 @@ class RecentTasksView(APIView):
 
         Ten unless `limit` says otherwise, at most 50.
         """
-        query = validated(RecentQuery, request.query_params.dict())
+        query = validated_query(RecentQuery, request)
         principal, name = principal_of(request), query.get("namespace")
         with access.enter(principal, why="tasks"):
             namespaces = access.requested_scopes(principal, name)

@@ -12,7 +12,7 @@ from rest_framework.views import APIView
 from memories.api.pagination import cursor_of, links_of, page_of
 from memories.cursors import BadCursor
 from memories.rest.authentication import principal_of
-from memories.rest.fields import validated
+from memories.rest.fields import validated_query
 from memories.rest.timeline import DifferenceAnswer, DifferenceQuery, EntryAnswer, TimelineEntriesQuery
 from memories.timeline import PLACE, Entry, difference, entries
 
@@ -27,7 +27,7 @@ class ProjectTimelineView(APIView):
         Also containments, rollbacks, and what took one of them back. Newest first, of the namespaces that the key
         covers; what concerns all of the project is told to a key for all of it, where no namespace is asked for.
         """
-        query = validated(TimelineEntriesQuery, request.query_params.dict())
+        query = validated_query(TimelineEntriesQuery, request)
         cursor = cursor_of(query.get("cursor"), **PLACE)
         names = ("namespace", "since", "until", "limit")
         wanted: dict[str, Any] = {name: query[name] for name in names if name in query}
@@ -51,7 +51,7 @@ class DifferenceView(APIView):
         Of claims that hold at the later point. Up to 2,000 memories whose claims changed; 410 further back than history
         is kept.
         """
-        query, now = validated(DifferenceQuery, request.query_params.dict()), timezone.now()
+        query, now = validated_query(DifferenceQuery, request), timezone.now()
         points = {"since": query["since"], "until": query.get("until", now)}
         found = difference(principal_of(request), **points, namespace=query.get("namespace"), now=now)
         return Response(DifferenceAnswer({**points, "keys": found.keys, "memories": found.memories}).data)

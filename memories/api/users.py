@@ -16,7 +16,7 @@ from memories.cursors import Cursor
 from memories.models.namespace import BadUser, user_of
 from memories.rest.answers import FragmentAnswer
 from memories.rest.authentication import USER, decoded_user, key_of
-from memories.rest.fields import Strict, Text, validated
+from memories.rest.fields import Strict, Text, validated_query
 from memories.rest.inputs import namespace_form
 from memories.rest.tombstones import TombstoneAnswer
 from memories.rest.users import address_of, exported, user_at
@@ -103,7 +103,7 @@ class UsersView(APIView):
     @extend_schema(operation_id="users_list", parameters=[UsersQuery], responses={200: page_of(UserAnswer)})
     def get(self, request: Request) -> Response:
         """The users whom the key reaches, by name, and how many memories are kept of each."""
-        query = validated(UsersQuery, request.query_params.dict())
+        query = validated_query(UsersQuery, request)
         cursor, limit = cursor_of(query.get("cursor"), times=0, ids=0, texts=1), query["limit"]
         after, back = (cursor.values[0], cursor.back) if cursor else ("", False)
         found = users.known_users(key_of(request), query.get("namespace"), after=after, limit=limit + 1, back=back)
@@ -118,7 +118,7 @@ class UserExportView(APIView):
     @extend_schema(operation_id="users_export", parameters=[UserQuery], responses={200: UserExport})
     def get(self, request: Request, address: str) -> Response:
         """All that is kept of a user, in every status, the oldest first; `address` is the user in base64url."""
-        query = validated(UserQuery, request.query_params.dict())
+        query = validated_query(UserQuery, request)
         return Response(exported(key_of(request), _meant(request, address), query.get("namespace"), now=timezone.now()))
 
 
@@ -130,7 +130,7 @@ class UserView(APIView):
     @extend_schema(operation_id="users_erase", parameters=[EraseQuery], responses={200: UserErased})
     def delete(self, request: Request, address: str) -> Response:
         """Erases all that is kept of a user, every copy of it, if it is as much as expected; all of it or nothing."""
-        query = validated(EraseQuery, request.query_params.dict())
+        query = validated_query(EraseQuery, request)
         done = erasure.erase_user(
             key_of(request),
             _meant(request, address),

@@ -11,7 +11,7 @@ from rest_framework.views import APIView
 from memories import access, webhooks
 from memories.api.pagination import page_of, paged
 from memories.rest.authentication import principal_of
-from memories.rest.fields import validated
+from memories.rest.fields import validated, validated_query
 from memories.rest.webhooks import NewWebhookAnswer, WebhookAnswer, WebhookChange, WebhookInput, WebhooksQuery
 from memories.webhooks import WebhookDraft
 
@@ -24,7 +24,7 @@ class WebhooksView(APIView):
     @extend_schema(operation_id="webhooks_list", parameters=[WebhooksQuery], responses={200: page_of(WebhookAnswer)})
     def get(self, request: Request) -> Response:
         """A page of the project's webhooks, newest first; none for a key that covers a part of it."""
-        query = validated(WebhooksQuery, request.query_params.dict())
+        query = validated_query(WebhooksQuery, request)
         principal = principal_of(request)
         with access.enter(principal, why="list"):
             page = paged(

@@ -3,12 +3,14 @@
 import datetime
 import math
 import uuid
+from collections.abc import Collection
 from functools import cache, cached_property
 from typing import Any
 
 from django.core.exceptions import ValidationError
 from rest_framework import serializers
 from rest_framework.fields import SkipField, empty, get_error_detail
+from rest_framework.request import Request
 from rest_framework.validators import ProhibitSurrogateCharactersValidator
 
 from memories.models.namespace import LENGTH, BadUser, user_of
@@ -211,6 +213,19 @@ def several(choices: Any) -> OneOrMore:
 def _reader(kind: type[Strict]) -> Strict:
     """Making one copies every field, which takes longer than reading a request; reading leaves no trace in it."""
     return kind()
+
+
+def asked_of(request: Request, *, several: Collection[str] = ()) -> dict[str, Any]:
+    """Return what an address asks for, lists for `several`. Raise ValidationError for two values of any other."""
+    given = dict(request.query_params.lists())
+    if torn := [name for name, texts in given.items() if len(set(texts)) > 1 and name not in several]:
+        raise serializers.ValidationError({name: ["Give one value."] for name in sorted(torn)})
+    return {name: texts if name in several else texts[-1] for name, texts in given.items()}
+
+
+def validated_query(kind: type[Strict], request: Request, *, several: Collection[str] = ()) -> dict[str, Any]:
+    """Return the values of a request's address. Raise ValidationError as `asked_of` and `validated`."""
+    return validated(kind, asked_of(request, several=several))
 
 
 def validated(kind: type[Strict], data: Any) -> dict[str, Any]:

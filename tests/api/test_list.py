@@ -35,6 +35,16 @@ def test_pages_follow_each_other(alice, shelf):
     assert contents(alice.client.get(second.json()["previous"])) == ["Fifth", "Fourth"]
 
 
+@pytest.mark.parametrize(("name", "values"), [("tag", ["red", "blue"]), ("type", ["semantic", "episodic"])])
+def test_two_values_of_what_takes_one_are_refused(alice, shelf, name, values):
+    for given in (values, values[::-1]):
+        answer = alice.client.get(URL, {name: given})
+        assert (answer.status_code, [row["field"] for row in answer.json()["errors"]]) == (400, [name])
+    assert contents(alice.client.get(URL, {name: [values[0]] * 2})) == contents(
+        alice.client.get(URL, {name: values[0]})
+    )
+
+
 def test_of_several_statuses_page_by_page(alice, shelf):
     for row in shelf[1:4]:
         assert alice.client.post(f"{URL}/{row.id}/archive", {}, format="json").status_code == 200

@@ -229,11 +229,12 @@ def test_names_that_differ_are_refused(alice):
 @pytest.mark.parametrize("query", ["user=ann&user=ben", "namespace=acme:main/ann&namespace=acme:main/ben"])
 def test_users_that_differ_within_one_address_are_refused(alice, count, query):
     body = {"namespace": "acme:main", "content": "Tea."}
-    for answer in (
+    answers = [
         alice.client.post(f"{FRAGMENTS}?{query}", body, format="json"),
         alice.client.get(f"{FRAGMENTS}?{query}"),
-    ):
-        assert (answer.status_code, answer.json()["errors"][0]["field"]) == (400, "user")
+    ]
+    fields = ["user", query.partition("=")[0]]
+    assert [(each.status_code, each.json()["errors"][0]["field"]) for each in answers] == [(400, f) for f in fields]
     assert count(Fragment) == 0
     assert alice.client.post(f"{FRAGMENTS}?user=ann&user=ann", body, format="json").json()["user"] == "ann"
 
@@ -373,6 +374,8 @@ def test_delete_of_a_user_erases_every_copy_and_nobody_else(alice, homes, princi
     url = f"/api/v1/users/{address('ann')}?namespace=acme:main"
     looked = alice.client.delete(f"{url}&dry_run=true")
     assert (looked.status_code, looked.json()["count"]) == (200, 1)
+    torn = alice.client.delete(f"{url}&expected_count=1&expected_count=77")
+    assert (torn.status_code, torn.json()["errors"][0]["field"]) == (400, "expected_count")
     differs = alice.client.delete(f"{url}&expected_count=2")
     assert (differs.status_code, differs.json()["code"]) == (409, "count_differs")
     assert find(alice, "where does one live?", user="ann")

@@ -51,7 +51,7 @@ from memories.compat.mem0.selection import (
 )
 from memories.models import Revision
 from memories.rest.authentication import key_of, principal_of
-from memories.rest.fields import validated
+from memories.rest.fields import validated, validated_query
 from memories.rest.fragments import readable_fragment, with_capacity
 from memories.rest.votes import vote_answer
 from memories.retrieval import Filters, Question, search
@@ -139,7 +139,7 @@ class ListView(MemZeroView):
         values = validated(ListBody, request.data)
         asked = asked_for(values)
         principal = principal_about_user(request, asked.user)
-        page = validated(PageQuery, request.query_params.dict())
+        page = validated_query(PageQuery, request)
         start = (page["page"] - 1) * page["page_size"]
         with access.enter(principal, why="list"):
             rows = matching(principal, place_of(request), asked)
@@ -182,7 +182,7 @@ class MemoriesView(MemZeroView):
 
     def delete(self, request: Request) -> Response:
         """Forgets them for good, all or none."""
-        asked = asked_for(validated(Whose, request.query_params.dict()))
+        asked = asked_for(validated_query(Whose, request))
         if asked == AskedMemories():
             raise serializers.ValidationError({"user_id": ["Name a user, an agent, an app or a run."]})
         forget_matching(request, principal_about_user(request, asked.user), asked)
