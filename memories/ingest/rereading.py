@@ -19,6 +19,7 @@ from memories.extraction import (
     read_text,
 )
 from memories.models import Claim, Fragment
+from memories.models.claim import MOST_CLAIMS
 from memories.models.enums import MATERIAL, ClaimScope, SourceClass, SourceType
 
 
@@ -53,7 +54,7 @@ def reread(
     replaced = _replaced(fragment, named, news) if named and news else {}
     kept = [claim for claim in named if claim not in replaced]
     found = anew if read else [claim for claim in anew if claim in replaced.values()]
-    return [*kept, *(_as_before(fragment, claim, read) for claim in found)]
+    return [*kept, *(_as_before(fragment, claim, read) for claim in found)][:MOST_CLAIMS]
 
 
 def _read(
