@@ -16,7 +16,7 @@ from memories.access import NotFound, NotPermitted, Principal
 from memories.errors import NovaError, StaleRevision
 from memories.extraction import FROM_THE_USER, certain_claims
 from memories.ingest.embedding_queue import queue_reading
-from memories.ingest.rereading import placed, reread
+from memories.ingest.rewritten_claims import placed, reread
 from memories.language import Routing, route_kept
 from memories.language.instructions import gives_instruction, is_instruction
 from memories.language.procedures import read_procedure

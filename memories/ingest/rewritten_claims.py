@@ -1,4 +1,4 @@
-"""Rereading: what a memory claims once its text is another one, and nobody named its claims."""
+"""Rewritten claims: what a memory claims once its text is another one, and nobody named its claims."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
