@@ -9,13 +9,13 @@ from typing import Any
 from conflicts.claim_drafts import ClaimDraft, Statement
 from conflicts.enums import ConflictKind
 from conflicts.evaluation import Assessment, Evaluation, place_of
+from conflicts.former_periods import cut_by
 from conflicts.free_text import Shadow, read_statements
 from conflicts.keys import naming
 from conflicts.locks import Place, lock_keys, lock_namespaces
 from conflicts.models import PendingConflict
 from conflicts.namespace_state import NamespaceState
-from conflicts.persistence import ensure_conflicts, one_value_checked_at_the_end, record, supersede
-from conflicts.reopening import cut_by, reopen_periods
+from conflicts.persistence import ensure_conflicts, one_value_checked_at_the_end, record, reopen_periods, supersede
 from conflicts.search_index import index_fragments, refuse_forgotten, reindex_fragment
 from conflicts.votes import disputed_among
 from memories.errors import NovaError

@@ -3,7 +3,7 @@
 import datetime
 import uuid
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -13,6 +13,7 @@ from django.db.models import Q
 
 from conflicts.enums import ConflictKind, ConflictReason, Resolution
 from conflicts.evaluation import Assessment, Contradiction, Evaluation, place_of
+from conflicts.former_periods import former_periods, lengthen
 from conflicts.gate import Assertion, why_not_replaced
 from conflicts.key_state import KeyState, pair_conflicts
 from conflicts.locks import Place
@@ -412,3 +413,22 @@ def _said_again(fragment: Fragment, newcomer: Fragment, *, whole: bool, now: dat
         setattr(fragment, name, value)
     if new:
         fragment.save(update_fields=list(new), force_update=True)  # in a batch it is stored, but not known to be
+
+
+def reopen_periods(project_id: uuid.UUID, claim_ids: Collection[uuid.UUID], *, now: datetime.datetime) -> None:
+    """Let claims of whose period the writing of another took a part have it back, as far as nothing else stands there.
+
+    None whose value a person ruled out. The caller holds their namespaces or keys; what took it is gone by now.
+    """
+    rows = Claim.objects.within(project_id).filter(id__in=claim_ids, status__in=STANDING).order_by("id")
+    found = list(rows) if claim_ids else []
+    former = former_periods(project_id, found)
+    if not former:
+        return
+    claims = [claim for claim in found if claim.id in former]
+    places = {place_of(claim) for claim in claims}
+    evaluation = Evaluation(project_id, {namespace_id for namespace_id, _ in places}, claims=0, now=now)
+    evaluation.read(places, hold=True)
+    for claim in claims:
+        lengthen(evaluation.key_states[place_of(claim)], claim, former[claim.id])
+    ensure_conflicts(evaluation, places)

@@ -16,7 +16,7 @@ from conflicts.claim_drafts import ClaimDraft, Statement
 from conflicts.claims import exclude_each_other
 from conflicts.locks import MOST_KEYS, lock_belief, lock_keys, lock_namespace
 from conflicts.models import PendingConflict, Ruling
-from conflicts.persistence import one_value_checked_at_the_end
+from conflicts.persistence import one_value_checked_at_the_end, reopen_periods
 
 __all__ = [
     "Admission",
@@ -33,6 +33,7 @@ __all__ = [
     "one_value_checked_at_the_end",
     "PendingConflict",
     "readmit",
+    "reopen_periods",
     "return_unchanged",
     "rewrite",
     "Ruling",

@@ -13,8 +13,8 @@ from django.db.models import Q
 from conflicts import containment as belief
 from conflicts.authority import rank_of, ranks_of, refuse_below
 from conflicts.bulk_changes import waiting_against
-from conflicts.public import lock_belief
-from conflicts.reopening import cut_by, reopen_periods
+from conflicts.former_periods import cut_by
+from conflicts.public import lock_belief, reopen_periods
 from conflicts.resolution import CannotUndo
 from conflicts.rulings import with_protection
 from conflicts.search_index import refuse_forgotten_words

@@ -10,8 +10,8 @@ from django.db.models import Q
 
 from conflicts.authority import rank_of
 from conflicts.bulk_changes import erase_all, waiting_against
-from conflicts.public import lock_claimed_keys, lock_namespace
-from conflicts.reopening import cut_by, reopen_periods
+from conflicts.former_periods import cut_by
+from conflicts.public import lock_claimed_keys, lock_namespace, reopen_periods
 from conflicts.search_index import in_guises
 from memories import access
 from memories.access import NotFound, NotPermitted, Principal

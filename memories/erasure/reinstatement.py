@@ -11,9 +11,9 @@ from typing import Any
 from django.db.models import Q
 
 from conflicts.bulk_changes import waiting_against, was_ruled_out
+from conflicts.former_periods import cut_by
 from conflicts.public import ClaimDraft, Newcomer, readmit, return_unchanged
 from conflicts.reevaluation import Fate, preview_reevaluation, reevaluate
-from conflicts.reopening import cut_by
 from memories.extraction import certain_claims, restated_claims
 from memories.ingest.updates import claims_of
 from memories.models import Archive, Claim, Fragment

@@ -6,7 +6,8 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from conflicts.enums import EDITED, PRECEDENT_REJECTED, REJECTED, UNDONE
-from conflicts.reopening import cut_by_nothing, reopen_periods
+from conflicts.former_periods import cut_by_nothing
+from conflicts.public import reopen_periods
 from conflicts.search_index import find_forgotten_texts, reindex_texts
 from memories import upkeep
 from memories.erasure import reinstate

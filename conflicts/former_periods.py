@@ -1,16 +1,13 @@
-"""Reopening: a claim that ended where another began goes on once that begins there no more; so at the other edge."""
+"""Former periods: what a claim had before the writing of another took a part of it, from its history."""
 
 import datetime
 import uuid
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from conflicts.evaluation import Evaluation, place_of
 from conflicts.gate import Assertion, Period
 from conflicts.key_state import KeyState
-from conflicts.persistence import ensure_conflicts
 from memories.models import Claim
-from memories.models.enums import STANDING
 from memories.models.fragment import CONTAINED
 from memories.models.sql import fetch
 
@@ -61,24 +58,12 @@ def cut_by_nothing(project_id: uuid.UUID, fragment_ids: Collection[uuid.UUID]) -
     return [i for (i,) in fetch(BESIDE_NOTHING, {"project": project_id, "ids": list(fragment_ids)})]
 
 
-def reopen_periods(project_id: uuid.UUID, claim_ids: Collection[uuid.UUID], *, now: datetime.datetime) -> None:
-    """Let claims of whose period the writing of another took a part have it back, as far as nothing else stands there.
-
-    None whose value a person ruled out. The caller holds their namespaces or keys; what took it is gone by now.
-    """
-    claims = list(Claim.objects.within(project_id).filter(id__in=claim_ids, status__in=STANDING).order_by("id"))
+def former_periods(project_id: uuid.UUID, claims: Sequence[Claim]) -> dict[uuid.UUID, Period]:
+    """Return the periods that these had before others took a part of them; of those of which nobody did, not any."""
     starts = _former(MOVED_STARTS, project_id, {claim.id: claim.valid_from for claim in claims})
     ends = _former(MOVED_ENDS, project_id, {claim.id: claim.valid_until for claim in claims})
-    former = {claim.id: Period(starts[claim.id], ends[claim.id]) for claim in claims}
-    claims = [claim for claim in claims if former[claim.id] != Period(claim.valid_from, claim.valid_until)]
-    if not claims:
-        return
-    places = {place_of(claim) for claim in claims}
-    evaluation = Evaluation(project_id, {namespace_id for namespace_id, _ in places}, claims=0, now=now)
-    evaluation.read(places, hold=True)
-    for claim in claims:
-        _reopen(evaluation.key_states[place_of(claim)], claim, former[claim.id])
-    ensure_conflicts(evaluation, places)
+    former = ((claim, Period(starts[claim.id], ends[claim.id])) for claim in claims)
+    return {claim.id: period for claim, period in former if period != Period(claim.valid_from, claim.valid_until)}
 
 
 def _former(query: str, project_id: uuid.UUID, edges: dict[uuid.UUID, Moment]) -> dict[uuid.UUID, Moment]:
@@ -90,7 +75,8 @@ def _former(query: str, project_id: uuid.UUID, edges: dict[uuid.UUID, Moment]) -
     return found
 
 
-def _reopen(key_state: KeyState, claim: Claim, former: Period) -> None:
+def lengthen(key_state: KeyState, claim: Claim, former: Period) -> None:
+    """Let a claim have of its former period what nothing has taken since; not one whose value a person ruled out."""
     if (assertion := key_state.standing.get(claim.id)) is None:
         return
     longer = replace(assertion, period=_free(key_state, assertion, former))
