@@ -138,6 +138,7 @@ def test_a_stream_is_the_same_and_is_kept(mode, speaker, upstream, remember, cap
     assert said(captured()[0]) == [("user", ASKED, False), ("assistant", upstream.reply, False)]
 
 
+@pytest.mark.usefixtures("upstream")
 def test_a_block_that_the_model_repeats_is_not_kept(speaker, remember, captured):
     remember(HERON)
     assert "<memory-context " in speaker.stream(ASKED, model="echoing")
