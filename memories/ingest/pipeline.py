@@ -160,15 +160,28 @@ def _readings(
     ]
 
 
+class ParentMissing(NotFound):
+    """A memory that one is said to come from does not exist, or not for whoever says so."""
+
+    def __init__(self, parent_id: uuid.UUID) -> None:
+        super().__init__(f"parent {parent_id}")
+        self.parent_id = parent_id
+
+    @property
+    def fields(self) -> list[dict[str, str]]:
+        """Return the parents as the field at fault."""
+        return [{"field": "provenance.parents", "message": f"There is no memory {self.parent_id} here."}]
+
+
 def _parents(principal: Principal, drafts: Sequence[Draft]) -> dict[uuid.UUID, Fragment]:
-    """Return the parents that drafts name; each must be readable by the writer."""
+    """Return the parents that drafts name. Raise ParentMissing for one that the writer may not read."""
     wanted = {parent for draft in drafts for parent in draft.parents}
     if not wanted:
         return {}
     rows = Fragment.objects.within(principal.project_id).filter(id__in=wanted).select_related("namespace")
     found = {row.id: row for row in rows if principal.covers_reading(row.namespace.name)}
     if missing := wanted - set(found):
-        raise NotFound(f"parent {min(missing)}")
+        raise ParentMissing(min(missing))
     return found
 
 

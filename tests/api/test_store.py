@@ -100,6 +100,7 @@ def test_foreign_parents_look_missing(alice, charlie, count):
         URL, {**HERON, "provenance": {"source": "inference", "parents": [theirs["id"]]}}, format="json"
     )
     assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
+    assert [row["field"] for row in answer.json()["errors"]] == ["provenance.parents"]
     assert count(Fragment) == before
 
 
@@ -146,6 +147,7 @@ BAD = {
     "extra is a list": {**HERON, "extra": [1]},
     "extra too large": {**HERON, "extra": {"x": "y" * 70_000}},
     "sequence too large": {**HERON, "sequence": 2**40},
+    "nothing to see": {**HERON, "content": "\u200b\u2060\u3164 \ufe0f\U000e0041"},
     "parents no uuid": {**HERON, "provenance": {"source": "inference", "parents": ["x"]}},
     "not an object": [HERON],
 }
