@@ -11,7 +11,7 @@ from conflicts.keys.names import (
     rule_of,
     spelling_digests,
 )
-from conflicts.keys.normalization import canonical_key, digest_of, digests_of_pairs, is_visible, says_something, visible
+from conflicts.keys.normalization import canonical_key, digest_of, digests_of_pairs, says_something, visible
 from conflicts.keys.predicates import SEEDS, Rule, canonical_predicate, rule_for, spellings_of
 from conflicts.keys.values import CURRENCIES, canonical_value
 
@@ -25,7 +25,6 @@ __all__ = [
     "digests_of",
     "digests_of_pairs",
     "names_from",
-    "is_visible",
     "NAMES",
     "names_user",
     "Naming",

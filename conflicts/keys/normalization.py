@@ -19,7 +19,6 @@ IGNORABLE = (
     *((0x3164, 0x3164), (0xFE00, 0xFE0F), (0xFEFF, 0xFEFF), (0xFFA0, 0xFFA0), (0xFFF0, 0xFFFB), (0x1BCA0, 0x1BCA3)),
     *((0x1D159, 0x1D159), (0x1D173, 0x1D17A), (0xE0000, 0xE0FFF)),
 )
-SEEN = re.compile(rf"[^\s{''.join(f'{chr(first)}-{chr(last)}' for first, last in IGNORABLE)}]")
 INVISIBLE = dict.fromkeys(chain.from_iterable(range(first, last + 1) for first, last in IGNORABLE))
 # General categories Pd and Pc, minus signs and dashes by look, and the blank Braille cell.
 SEPARATORS = dict.fromkeys(
@@ -96,11 +95,6 @@ def _digest_of_pair(one: str, other: str, salt: bytes) -> bytes:
 def _framed(part: str) -> bytes:
     data = part.encode("utf-8", "surrogatepass")
     return len(data).to_bytes(8, "big") + data
-
-
-def is_visible(text: str) -> bool:
-    """Return whether anything of a text can be seen: more than white space and characters without a look."""
-    return SEEN.search(text) is not None
 
 
 def visible(text: str) -> str:

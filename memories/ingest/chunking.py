@@ -4,7 +4,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-from conflicts.keys import is_visible
+from conflicts.keys import visible
 from memories.language.procedures import parts_by_kind
 from memories.language.sections import sections
 from memories.models import CONTENT_LIMIT
@@ -48,7 +48,7 @@ def skip_reason(text: str, *, role: str) -> str | None:
     Characters are counted after cleaning.
     """
     text = clean(text)
-    if not is_visible(text):
+    if not visible(text).strip():
         return "empty"
     if len(text) < SHORT:
         return "too_short"

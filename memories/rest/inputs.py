@@ -8,7 +8,7 @@ from django.core.validators import RegexValidator
 from drf_spectacular.utils import extend_schema_serializer
 from rest_framework import serializers
 
-from conflicts.keys import is_visible, says_something
+from conflicts.keys import says_something, visible
 from conflicts.public import ClaimDraft
 from memories.ingest import Draft
 from memories.models import CONTENT_LIMIT, KEY_LIMIT
@@ -127,7 +127,7 @@ class Content(Text):
     def to_internal_value(self, data: Any) -> str:
         """Return the trimmed text. Raise ValidationError, as for a blank one where nothing can be seen."""
         text = super().to_internal_value(data)
-        if text and not is_visible(text):
+        if text and not visible(text).strip():
             self.fail("blank")
         return text
 
