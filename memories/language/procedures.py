@@ -14,7 +14,8 @@ BEGINNING = r"^[ \t#*>-]{0,8}(?:[\w.' -]{1,40}:[ \t]{1,4})?"
 EXPLAINING = ("how to", "steps to", "steps for")
 HOW = rf"(?:{'|'.join(EXPLAINING)})\b"
 PROCEDURE = re.compile(rf"(?:{BEGINNING}|\b(?:this is|here's|here is|explains|describes) ){HOW}", re.IGNORECASE | re.M)
-STEP = re.compile(r"(?<!\S)(?:step )?(\d{1,2})[.):]\s", re.IGNORECASE)
+# Within a line a colon alone makes no number of a step: "Speaker 1: …".
+STEP = re.compile(r"(?<!\S)(?:step |(?<![^\n])[ \t]*|(?=\d{1,2}[.)]))(\d{1,2})[.):]\s", re.IGNORECASE)
 BULLET = re.compile(r"[ \t]*[-*+•][ \t]+(?=\S)")
 ENDS_LIST = re.compile(r"\n[ \t]*(?:\n|(?=#))")
 # What it is for: "how to deploy the app: …", "To deploy the app, …", "When the build fails: …".

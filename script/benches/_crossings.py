@@ -128,9 +128,10 @@ def _reads(crossing: Crossing, key: str) -> None:
     lists = (
         "fragments", "claims", "claims?subject=user", "claims/timeline?subject=user&predicate=lives_in",
         "conflicts?status=pending", "conflicts?status=all", "events", "episodes", "clusters", "graph?entity=user",
-        "graph/entities?q=user", "stats", "namespaces", "tombstones", "proposals", "tasks/recent", "consolidations",
+        "graph/entities?q=user", "stats", "tombstones", "proposals", "tasks/recent", "consolidations",
         *(f"fragments/{each}" for each in crossing.ids),
     )  # fmt: skip
+    crossing.attempt(key, "GET", "/api/v1/namespaces", **{"X-NovaMem-User": "ben"})
     for path in ("rulings", "predicates", "users"):
         crossing.attempt(key, "GET", f"/api/v1/{path}?namespace={space}", **{"X-NovaMem-User": "ben"})
         crossing.attempt(key, "GET", f"/api/v1/{path}", **{"X-NovaMem-User": "ben"})

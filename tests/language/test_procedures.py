@@ -68,3 +68,8 @@ def test_a_text_is_cut_where_instructions_begin_and_end():
     assert "".join(parts) == HANDBOOK
     assert [is_procedure(part) for part in parts] == [False, True, False]
     assert parts_by_kind(PLAIN) == [PLAIN]
+
+
+def test_speakers_with_numbers_take_no_steps() -> None:
+    assert read_procedure("Transcript\n\nSpeaker 1: My budget is $13.\nSpeaker 2: I see.").steps == []
+    assert read_procedure("How to bake:\n1: Mix it.\n  2: Bake it.").steps == ["Mix it", "Bake it"]
