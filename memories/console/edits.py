@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from conflicts.keys import canonical_key, says_something, visible
+from conflicts.keys import canonical_key, says_something
 from conflicts.public import ClaimDraft, Statement
 from memories import access, ingest
 from memories.access import NotFound, Principal
@@ -34,7 +34,7 @@ class Edit:
 def edit_of(principal: Principal, row: Fragment, form: Mapping[str, str]) -> Edit:
     """Read the form. A claim that nobody touched has to stand in the new text, or be confirmed (`holds`)."""
     text = normalise_newlines(form.get("content", ""))
-    if not visible(text).strip() or len(text) > CONTENT_LIMIT or "\0" in text:
+    if not 0 < len(text) <= CONTENT_LIMIT or "\0" in text:
         detail = f"A sentence has 1 to {CONTENT_LIMIT} characters; yours {len(text)}."
         return Edit(refusal=Refusal("Nothing was changed", detail))
     with access.enter(principal, why="console"):

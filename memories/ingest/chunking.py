@@ -4,7 +4,6 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-from conflicts.keys import visible
 from memories.language.procedures import parts_by_kind
 from memories.language.sections import sections
 from memories.models import CONTENT_LIMIT
@@ -48,7 +47,7 @@ def skip_reason(text: str, *, role: str) -> str | None:
     Characters are counted after cleaning.
     """
     text = clean(text)
-    if not visible(text).strip():
+    if not text:
         return "empty"
     if len(text) < SHORT:
         return "too_short"

@@ -105,16 +105,6 @@ def test_a_new_text_keeps_the_old_one_and_is_found_by_its_own_words(alice, count
     assert count(Embedding) == 1
 
 
-def test_a_text_in_which_nothing_can_be_seen_replaces_none(alice):
-    body = stored(alice)
-    answer = alice.client.patch(f"{URL}/{body['id']}", {"content": "\u200b\u200b"}, format="json")
-    assert (answer.status_code, answer.json()["errors"][0]["field"]) == (400, "content")
-    assert alice.client.get(f"{URL}/{body['id']}").json()["content"] == body["content"]
-    # What people write with such characters stays as it is.
-    family = "\U0001f468\u200d\U0001f469\u200d\U0001f467"
-    assert alice.client.patch(f"{URL}/{body['id']}", {"content": family}, format="json").json()["content"] == family
-
-
 def test_a_stale_revision_changes_nothing(alice):
     body = stored(alice)
     alice.client.patch(f"{URL}/{body['id']}", {"importance": 0.9}, format="json")

@@ -43,7 +43,7 @@ class TestClean:
 
 
 class TestSkipReason:
-    @pytest.mark.parametrize("text", ["", " ", "\n\t \u2003", "\x00\x00\x00", "\ufeff", "\u200b" * 12])
+    @pytest.mark.parametrize("text", ["", " ", "\n\t \u2003", "\x00\x00\x00", "\ufeff"])
     def test_nothing_is_empty(self, text: str) -> None:
         assert skip_reason(text, role="user") == "empty"
 

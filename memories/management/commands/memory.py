@@ -17,7 +17,6 @@ from rich.text import Text
 from typer import Argument, Option
 
 from conflicts.authority import CeilingExceeded
-from conflicts.keys import visible
 from conflicts.search_index import BlockedByErasure
 from memories import access, erasure, ingest
 from memories.access import Principal, keys
@@ -105,7 +104,7 @@ class Command(TyperCommand):
         """Stores one memory with its vector; makes the project and the namespace when they are missing."""
         _one_of(kind, FragmentType.values)
         _one_of(source, SourceClass.values)
-        if not visible(text).strip() or len(text.strip()) > CONTENT_LIMIT:
+        if not 0 < len(text.strip()) <= CONTENT_LIMIT:
             raise CommandError(f"Give a text of 1 to {CONTENT_LIMIT} characters.")
         scope = scope_named(namespace, user)
         draft = ingest.Draft(namespace=scope, content=text.strip(), type=kind or None, source=source or None)
