@@ -128,9 +128,8 @@ def test_without_an_embedder_keywords_answer(alice, marsh, no_embedder):
 
 
 @pytest.mark.parametrize("profile", ["balanced", "hindsight", "weighted", "relevance"])
-def test_without_an_embedder_words_rank_under_every_profile(profile, alice, store, no_embedder):
-    for n in range(12):
-        store("acme:main", f"The jam of the otter, glass {n}.")
+def test_without_an_embedder_words_rank_under_every_profile(profile, alice, store, store_all, no_embedder):
+    store_all("acme:main", (f"The jam of the otter, glass {n}." for n in range(12)))
     best = store("acme:main", "Plum jam recipe of the lighthouse keeper.")
     first = ask(alice, "plum jam recipe of the lighthouse keeper", profile=profile)["results"][0]
     assert first["id"] == str(best.id)
@@ -216,10 +215,9 @@ def test_hostile_questions_are_only_words(alice, marsh):
         ask(alice, query)
 
 
-def test_stale_memories_of_others_do_not_crowd_out_ones_own(alice, store, principal):
+def test_stale_memories_of_others_do_not_crowd_out_ones_own(alice, store, store_all, principal):
     own = store("acme:main", "The heron nests behind the old mill.")
-    for n in range(130):
-        store("acme:other", f"The heron nests behind the old mill, note {n}.")
+    store_all("acme:other", (f"The heron nests behind the old mill, note {n}." for n in range(130)))
     with access.enter(principal, why="test"):
         Fragment.objects.exclude(id=own.id).update(base_relevance=0.5)
     assert [row["id"] for row in ask(alice, "where does the heron nest behind the old mill?")["results"]] == [

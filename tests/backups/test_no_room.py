@@ -35,11 +35,10 @@ def small_disk(room):
 
 
 @pytest.fixture
-def many(store):
+def many(store_all):
     """More than fits, also compressed."""
-    return [
-        store("acme:main", f"{n} {'%030x' * 20 % tuple(hash((n, k)) % 16**30 for k in range(20))}") for n in range(80)
-    ]
+    noise = ("%030x" * 20 % tuple(hash((n, k)) % 16**30 for k in range(20)) for n in range(80))
+    return store_all("acme:main", (f"{n} {text}" for n, text in enumerate(noise)))
 
 
 def rows(principal, model, **filters):

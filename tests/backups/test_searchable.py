@@ -18,10 +18,9 @@ MANY = 70
 
 
 @pytest.fixture
-def backup(store, back_up, wipe):
+def backup(store_all, back_up, wipe):
     """Of memories that are gone."""
-    for n in range(MANY):
-        store("acme:main", f"Heron {n} nests by mill {n * 7}.")
+    store_all("acme:main", (f"Heron {n} nests by mill {n * 7}." for n in range(MANY)))
     made = back_up()
     wipe()
     return made

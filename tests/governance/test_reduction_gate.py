@@ -141,10 +141,10 @@ def test_i_llm_route_6_the_history_is_bounded_by_task_and_by_time(
 
 
 def test_i_llm_route_6_kinds_have_a_ring_each_and_what_waits_is_in_none(
-    bind_judge, propose, proposal_history, store, principal, now
+    bind_judge, propose, proposal_history, store_all, principal, now
 ):
     """A task may be called as the model's own reading is."""
-    rows = [store("acme:main", f"The mill {n} turns.") for n in range(60)]
+    rows = store_all("acme:main", (f"The mill {n} turns." for n in range(60)))
     waiting = governance.gate.ReductionRuling("allowed")
     entries = [
         ProposalEntry("supersession", "evolve", waiting, {}, about=[one.id, other.id], waiting=True)

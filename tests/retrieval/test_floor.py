@@ -273,10 +273,9 @@ class Waiting:
         self.floor = 0.5
 
 
-def test_who_asks_for_more_likeness_is_answered_by_no_less(alice, store):
+def test_who_asks_for_more_likeness_is_answered_by_no_less(alice, store, store_all):
     """Conditions take away what was there by chance, too: they make the floor no lower."""
-    for n in range(60):
-        store("acme:main", f"Heron {n} waits by the mill in the rain.")
+    store_all("acme:main", (f"Heron {n} waits by the mill in the rain." for n in range(60)))
     store("acme:main", "The otter sleeps under the old bridge.")
 
     def ask(**more):

@@ -32,10 +32,9 @@ def ask(alice):
 
 
 @pytest.fixture
-def kiln(store):
+def kiln(store, store_all):
     """One memory that answers the second part, behind sixty that have words of the first."""
-    for number in range(60):
-        store(MAIN, CHATTER.format(number))
+    store_all(MAIN, map(CHATTER.format, range(60)))
     return store(MAIN, "Grace repaired the kiln.")
 
 
