@@ -96,6 +96,7 @@ def test_whoever_was_told_what_was_superseded_is_told_so(alice, row, store, tell
         ("archived", "edited", "ruled_out"),
         ("archived", "precedent_rejected", "ruled_out"),
         ("archived", "undone", "ruled_out"),
+        ("archived", "rolled_back", "ruled_out"),
         ("archived", "decayed", None),
         ("archived", "digested", None),
         ("archived", "disputed", None),

@@ -30,6 +30,22 @@ def test_what_came_since_is_archived_and_what_it_replaced_stands_again(alice, sa
     assert state() == before
 
 
+def test_whoever_was_told_what_a_rollback_sets_aside_is_told_so(alice, main, said, rolled, undone, moment):
+    said(alice, "We meet on Mondays.")
+    at = moment()
+    since = said(alice, "The budget is $2.")
+    alice.client.post("/api/v1/context", {"namespace": main, "query": "What is the budget?"}, format="json")
+
+    def told():
+        found = alice.client.get("/api/v1/notices", {"namespace": main}).json()["results"]
+        return [(each["fragment_id"], each["reason"]) for each in reversed(found)]
+
+    operation = rolled(at)
+    assert told() == [(since["id"], "ruled_out")]
+    undone(operation)
+    assert told() == [(since["id"], "ruled_out"), (since["id"], "restored")]
+
+
 def test_a_dry_run_only_tells_and_its_plan_binds(alice, said, state, rolled, moment):
     said(alice, "The budget is $1.", value="$1", source="user_explicit")
     at = moment()

@@ -36,7 +36,8 @@ CREATE FUNCTION nova_notice_reason(former text, status text, archived_reason tex
         WHEN former NOT IN ('active', 'disputed') THEN NULL
         WHEN status = 'superseded' THEN 'superseded'
         WHEN status = 'quarantined' OR archived_reason
-            IN ('by_hand', 'by_person', 'rejected', 'edited', 'precedent_rejected', 'undone') THEN 'ruled_out'
+            IN ('by_hand', 'by_person', 'rejected', 'edited', 'precedent_rejected', 'undone', 'rolled_back')
+            THEN 'ruled_out'
     END;
 
 CREATE FUNCTION nova_fragment_notices() RETURNS trigger LANGUAGE plpgsql
