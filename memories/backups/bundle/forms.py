@@ -73,8 +73,9 @@ _STATE = _by_id(
         fragment=_row(_text, _maybe(_id), _text, _time),
     )
 )
+_OF_A_CASE: dict[str, Form] = {"case": _object(decision=_id, place=_whole)}
 _DECIDED = _object(
-    {"made": _each(_id), "claims_made": _each(_id), "contests": _each(_id)},
+    {"made": _each(_id), "claims_made": _each(_id), "contests": _each(_id), **_OF_A_CASE},
     fragments=_STATE,
     after=_STATE,
     siblings=_each(_id),
@@ -96,7 +97,7 @@ _DECIDED = _object(
         )
     ),
 )
-_SETTLED = _object(settled_with=_id)
+_SETTLED = _object(_OF_A_CASE, settled_with=_id)
 
 _FORMER: dict[str, Form] = {"subject": _text, "predicate": _text, "value": _text, "value_digest": _like(DIGEST)}
 

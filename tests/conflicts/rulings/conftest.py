@@ -4,7 +4,22 @@ from typing import Any
 
 import pytest
 
+from conflicts.public import PendingConflict
+from memories import access
+from memories.backups.bundle.forms import FORMS
+
 CLAIM = {"subject": "acme", "predicate": "contract value"}
+
+
+@pytest.fixture(autouse=True)
+def _each_decision_can_be_backed_up(request):
+    """What a decision keeps for its undo has the form in which a bundle is read."""
+    project = request.getfixturevalue("project") if "db" in request.fixturenames else None
+    yield
+    if project:
+        with access.enter(access.system_principal(project), why="test"):
+            kept = list(PendingConflict.objects.within(project.id).values_list("before", flat=True))
+        assert [before for before in kept if not FORMS["conflicts.PendingConflict", "before"](before)] == []
 
 
 @pytest.fixture

@@ -61,6 +61,23 @@ class TestTravelling:
         ]
         assert store_tool_claim("$99,999")["status"] == "quarantined"
 
+    def test_a_bundle_brings_a_case_that_was_settled_at_once_and_its_way_back(
+        self, run, carol, store_claim, read_out, store_tool_claim
+    ):
+        said = [store_claim("$48,000"), read_out("$84,000"), store_tool_claim("$90,000")]
+        before = [status(carol, each) for each in said]
+        found = only(get(carol, "cases")["results"])
+        body = {"revision": found["revision"], "choose": [found["values"][1]["id"]]}
+        address = f"/api/v1/cases/{found['id']}"
+        assert carol.client.post(f"{address}/resolve", body, format="json").status_code == 200
+        settled = [status(carol, each) for each in said]
+        backup = run("backup").report["backup_id"]
+        run("verify", backup_id=backup)
+        run("restore", backup_id=backup)
+        assert [status(carol, each) for each in said] == settled != before
+        assert carol.client.post(f"{address}/undo", {}, format="json").status_code == 200
+        assert [status(carol, each) for each in said] == before
+
     def test_a_bundle_brings_no_ruling_that_was_taken_back_since(self, ruled, run, carol):
         backup = run("backup").report["backup_id"]
         take_back(carol, ruled["conflict"])
