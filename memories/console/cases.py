@@ -1,5 +1,6 @@
 """/cases/: the review by question: every value of a key on one card, settled and taken back at once."""
 
+import datetime
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -15,7 +16,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from conflicts.enums import Keep
-from conflicts.resolution import undo_all
+from conflicts.resolution import AlreadyResolved, undo_all
 from conflicts.resolution.case_decisions import CLEARED_AT_ONCE, CaseDecision, Typed, clear, settle_case, undo_case
 from conflicts.resolution.cases import (
     GROUPS,
@@ -31,10 +32,11 @@ from conflicts.resolution.cases import (
 from memories import access, ingest
 from memories.access import Principal
 from memories.console.auth import member
-from memories.console.decisions import NOTE_LIMIT, read_typed
+from memories.console.decisions import NOTE_LIMIT, already_decided, read_typed
 from memories.console.errors import Refusal, run_action
 from memories.console.form_addresses import takes_form
 from memories.console.plan_steps import page_number
+from memories.console.review_items import names_of
 from memories.console.snippets import KEY, action_curl, server_url
 from memories.console.undo_strip import offer_undo, show_done
 from memories.models.enums import Verb
@@ -132,6 +134,7 @@ def _context(request: Any, cases: list[Any], *, refusal: Refusal | None = None) 
         "keeps": KEEPS,
         "refusal": refusal,
         "kept": request.POST,
+        "ticked": request.POST.getlist("choose"),
         "now": timezone.now(),
     }
 
@@ -182,7 +185,22 @@ def settle(request: Any, case_id: str) -> HttpResponse:
 
         return settle_case(principal, case_id, replace(decision, choose=()), now=now, typed=Typed(value, correct))
 
-    return _answered(request, case_id, act, "The case is settled", undo=True)
+    def first_or_second() -> Any:
+        try:
+            return act()
+        except AlreadyResolved as error:
+            raise AlreadyResolved(_who_was_first(principal, case_id, now=now)) from error
+
+    return _answered(request, case_id, first_or_second, "The case is settled", undo=True)
+
+
+def _who_was_first(principal: Principal, case_id: str, *, now: datetime.datetime) -> str:
+    with access.enter(principal, why="console"):
+        ruling = case_of(principal, case_id).ruling
+        names = names_of(principal, [ruling.decided_by] if ruling else [])
+    if ruling is None:
+        return "There is nothing left to decide."
+    return already_decided(names.get(ruling.decided_by, "Somebody"), "settled", ruling.decided_at, now)
 
 
 @takes_form

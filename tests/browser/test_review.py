@@ -13,7 +13,7 @@ from conflicts.public import ClaimDraft
 from conflicts.resolution import Settlement, resolve
 from memories import access, ingest
 from memories.access import principal_of_member, system_principal
-from memories.models import Fragment, Membership
+from memories.models import Claim, Fragment, Membership
 from tests.browser.conftest import PASSWORD
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
@@ -94,6 +94,24 @@ def test_enter_in_the_note_decides_nothing(at_memories, stage, quarrels):
     page.get_by_role("button", name="Accept", exact=True).click()
     waiting_for(page, 0)
     assert resolutions(stage) == ["supersede"]
+
+
+def test_enter_in_a_case_decides_by_what_is_typed_alone(at_memories, stage, quarrels):
+    quarrels(1)
+    page = at_memories("/cases/")
+    page.get_by_role("checkbox").first.check()
+    page.get_by_placeholder("Why (optional)").first.fill("Asked the owner.")
+    page.get_by_placeholder("Why (optional)").first.press("Enter")
+    page.get_by_role("checkbox").first.press("Enter")
+    page.wait_for_timeout(300)
+    assert resolutions(stage) == [""]
+    page.get_by_text("Type what is true instead").click()
+    page.get_by_label("Text", exact=True).last.fill("The budget of trip 0 is $900.")
+    page.get_by_label("Value", exact=True).fill("$900")
+    page.get_by_label("Value", exact=True).press("Enter")
+    expect(page.get_by_text("The case is settled.")).to_be_visible()
+    with access.enter(system_principal(stage.project), why="test"):
+        assert Claim.objects.get(status="active", predicate="budget").value == "$900"
 
 
 def test_a_held_key_decides_once(at_memories, stage, quarrels):

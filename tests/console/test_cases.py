@@ -148,3 +148,27 @@ def test_pages_follow_each_other(rita, alice, bob, store):
     assert "page 1 of 2" in first
     assert "page 2 of 2" in second
     assert second.count("Choose what is ticked") == 2
+
+
+@pytest.mark.usefixtures("waits")
+def test_who_comes_second_reads_who_was_first_and_keeps_what_was_typed(rita, adam, principal):
+    found = only_case(principal)
+    post(adam, f"/cases/{found.id}/resolve/", **form_of(found, "$0"))
+    typed = {"action": "type", "content": "The budget is $9.", "value": "$9", "note": "ref 4711"}
+    answer = post(rita, f"/cases/{found.id}/resolve/", revision=found.revision, **typed)
+    assert answer.status_code == 409
+    page = words(answer)
+    assert re.search("Settled before you. adam settled this [0-9]+ s ago. Nothing was overwritten.", page)
+    assert "should you need it: The budget is $9. Value: $9 Note: ref 4711" in page
+    assert standing(again(principal, found)) == {"$0"}
+
+
+@pytest.mark.usefixtures("waits")
+def test_a_refused_choice_comes_back_with_its_ticks_and_note(rita, principal, challenge):
+    found = only_case(principal)
+    challenge("$6")
+    answer = post(rita, f"/cases/{found.id}/resolve/", **form_of(found, "$0", "$5", note="both"))
+    assert answer.status_code == 409
+    ids = {value.id for value in found.values if value.value in ("$0", "$5")}
+    assert set(re.findall('value="([^"]+)" checked', answer.text)) == ids
+    assert 'value="both"' in answer.text
