@@ -19,7 +19,7 @@ from conflicts.persistence import ensure_conflicts, one_value_checked_at_the_end
 from conflicts.registry import refuse_low_rule
 from conflicts.resolution import actions
 from conflicts.resolution.actions import Correction, Effects, NotApplicable
-from conflicts.resolution.freed import barred_by_rulings, hear_freed
+from conflicts.resolution.readmission import barred_by_rulings, hear_freed
 from conflicts.search_index import refuse_forgotten_words
 from conflicts.snapshots import MAKE_ROOM, TAKEN, CannotUndo, bring_back, changed_since, refuse_rivals, snapshot
 from memories import access

@@ -1,4 +1,4 @@
-"""Freed: what a ruling kept out of belief is heard by the gate once that is taken back (docs/spec.md §4.5)."""
+"""Readmission: what a ruling kept out of belief is heard by the gate once that is taken back (docs/spec.md §4.5)."""
 
 import datetime
 import uuid
