@@ -389,6 +389,7 @@ class Model:
         if owner == said.owner or owner in said.corroborated:
             return False
         said.corroborated |= {owner}
+        said.disputed -= {owner}
         said.updated = now
         self._settle(said, now)
         return True
@@ -413,6 +414,7 @@ class Model:
             return False
         said.reinforced -= {owner}
         said.disputed -= {owner}
+        said.corroborated -= {owner} if ballot == "dispute" else set()
         self.look_up()
         protected = any(which in ruling.protected for ruling in self.in_force())
         bound = PERSON if protected else said.authority
