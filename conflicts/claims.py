@@ -62,11 +62,6 @@ def assertion_from(claim: Claim) -> Assertion:
     )
 
 
-def exclude_each_other(one: Claim, other: Claim) -> bool:
-    """Return whether two claims of one key can't both be the answer; their fragments have to be at hand."""
-    return assertion_from(one).excludes(assertion_from(other))
-
-
 def free_assertion(fragment: Fragment, value: bytes, *, now: datetime.datetime) -> Assertion:
     """Return what a free text says, from now on."""
     attested = fragment.authority == USER_RANK and fragment.source == SourceClass.USER_EXPLICIT

@@ -9,7 +9,7 @@ import uuid
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from itertools import groupby, product
+from itertools import groupby
 from typing import Any
 
 from django.contrib.postgres.expressions import ArraySubquery
@@ -17,15 +17,17 @@ from django.db.models import DateTimeField, Exists, OuterRef, Q, QuerySet, Subqu
 from django.db.models.functions import Coalesce
 
 from conflicts.claim_wordings import Words, wordings, words_of_event
-from conflicts.gate import Assertion, why_not_replaced
+from conflicts.gate import Assertion
 from conflicts.keys import Naming, naming
+from conflicts.nearness import Contender, outdone
 from conflicts.ruling_marks import RulingMark, RulingVerb, Subject, latest_mark, ruling_marks
 from memories import access
 from memories.access import Principal
 from memories.errors import NovaError
-from memories.models import AuditHorizon, Claim, Fragment, Owner, Revision
+from memories.models import AuditHorizon, Claim, Fragment, Namespace, Owner, Revision
 from memories.models.enums import ClaimScope, Status
 from memories.models.history import events_of
+from memories.models.namespace import parts_of
 
 FIRST = datetime.datetime.min.replace(tzinfo=datetime.UTC)
 BEYOND = 2**63 - 1
@@ -45,8 +47,8 @@ class BeliefQuery:
     status: str | None = Status.ACTIVE
     as_of: datetime.datetime | None = None
     known_at: datetime.datetime | None = None
-    # For a user: also what the namespace itself believes, which holds for all of them.
-    with_root: bool = False
+    # As a search reads: also what the namespace of a user's scope and the shared one believe, of rivals the nearest.
+    wider: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,23 +120,26 @@ def claims(principal: Principal, question: BeliefQuery, *, now: datetime.datetim
     with access.enter(principal, why="claims"):
         if known_at:
             refuse_let_go(principal.project_id, known_at)
-        names = _names(principal, question.namespace, with_root=question.with_root)
+        scopes = _scopes(principal, question.namespace, wider=question.wider)
+        names = _names(principal, scopes)
         rows: QuerySet[Any] = _fragments(principal, names)
         key = _key(names, question)
         events = _last_events(principal, question.session_id, known_at) if known_at else _said_now(principal, question)
+        own_key = key | _renamed(principal, key) if known_at else key
         events = events.filter(_holding(question.as_of or now), namespace__in=list(names))
         if question.status:
             events = events.filter(status=question.status)
-        if question.session_id and question.status == Status.ACTIVE:
-            hidden = _overruled_by_session(principal, events, question.session_id, known_at)
+        if question.status == Status.ACTIVE:
+            ranked = _ranked(principal, question.namespace, scopes) if question.wider else []
+            hidden = _outdone(events.filter(own_key), ranked, question.session_id, known_at)
             events = events.exclude(**{"pgh_obj__in" if known_at else "id__in": hidden})
     if known_at is None:
         # Named, so that its index is used: what stands stands in what stands.
         rows = rows.filter(status=question.status) if question.status == Status.ACTIVE else rows
-        own_events = events.filter(key, fragment=OuterRef("id"))
+        own_events = events.filter(own_key, fragment=OuterRef("id"))
         rows = rows.annotate(said=ArraySubquery(own_events.order_by("position").values("id")))
         return rows.filter(Exists(own_events))
-    events = events.filter(key | _renamed(principal, key))
+    events = events.filter(own_key)
     if question.subject is not None:
         events = events.filter(pgh_obj__in=_ever_on(principal, key, claim="pgh_obj", now="id"))
     own_events = events.filter(fragment=OuterRef("id")).order_by("pgh_obj")
@@ -150,10 +155,23 @@ def refuse_let_go(project_id: uuid.UUID, known_at: datetime.datetime) -> None:
         raise HistoryLetGo(f"history begins on {horizon.sealed_at:%Y-%m-%d}: ask for a later known_at")
 
 
-def _names(principal: Principal, namespace: str | None, *, with_root: bool) -> dict[uuid.UUID, Naming]:
-    scopes = access.believed_scopes if with_root else access.requested_scopes
-    found = scopes(principal, namespace)
-    return naming(principal.project_id, [row.id for row in found])
+def _scopes(principal: Principal, namespace: str | None, *, wider: bool) -> list[Namespace]:
+    return (access.believed_scopes if wider else access.requested_scopes)(principal, namespace)
+
+
+def _names(principal: Principal, scopes: Sequence[Namespace]) -> dict[uuid.UUID, Naming]:
+    return naming(principal.project_id, [row.id for row in scopes])
+
+
+def _ranked(principal: Principal, namespace: str | None, scopes: Sequence[Namespace]) -> list[Namespace]:
+    """Return the scopes whose claims are rivals, the nearest first; users in a request about all speak for themselves.
+
+    Without a namespace none are: each believes for itself.
+    """
+    if namespace is None:
+        return []
+    _, user = parts_of(principal.scope(namespace))
+    return [row for row in scopes if row.user in (None, user)]
 
 
 def _fragments(principal: Principal, names: Mapping[uuid.UUID, Naming]) -> QuerySet[Any]:
@@ -218,34 +236,31 @@ def _renamed(principal: Principal, key: Q) -> Q:
     return Q(Exists(claims_now)) & ~Q(Exists(former))
 
 
-def _overruled_by_session(
-    principal: Principal, events: QuerySet[Any], session_id: str, known_at: datetime.datetime | None
+def _outdone(
+    events: QuerySet[Any], ranked: Sequence[Namespace], session_id: str, known_at: datetime.datetime | None
 ) -> set[uuid.UUID]:
-    """Return of a session's claim and a lasting one that exclude each other, the one that gives way; by claim.
-
-    The session's does, unless the gate would let it replace the other: nobody weaker hides in a session what a
-    stronger one said or ruled, nor stands beside it.
-    """
-    claims_now = Claim.objects.within(principal.project_id).filter(session_id=session_id)
-    events = events.select_related("fragment")
-    here = _by_key(
-        events.filter(scope=ClaimScope.SESSION, fragment__in=claims_now.values("fragment")), session_id, known_at
-    )
-    keys = {"subject_digest__in": {subject for _, subject, _ in here}, "key_digest__in": {key for *_, key in here}}
-    lasting = _by_key(events.filter(**keys).exclude(scope=ClaimScope.SESSION), "", known_at)
-    rivals = [(own, one) for key, owns in here.items() for own, one in product(owns, lasting[key]) if own.excludes(one)]
-    return {(own if why_not_replaced(own, one) else one).id for own, one in rivals}
+    """Return which claims, or those of which events, give way to others of their keys, as in a search."""
+    # What is told for all in the namespace itself meets rivals only where one of the others claims something.
+    root = next((row.id for row in ranked if row.user is None), None)
+    beside = [row.id for row in ranked if row.id != root]
+    if not (beside or session_id):
+        return set()
+    contested = events.filter(Q(scope=ClaimScope.SESSION) | Q(namespace__in=beside))
+    keys = {bytes(key) for key in contested.values_list("key_digest", flat=True)}
+    rivals = _contenders(events.filter(key_digest__in=keys).select_related("fragment"), session_id, known_at)
+    places = {row.id: n for n, row in enumerate(ranked)}
+    nearest = {row.id for row in ranked if row.user is not None}
+    return {claim.assertion.id for claim in outdone(rivals, places=places, nearest=nearest)}
 
 
-def _by_key(
-    events: QuerySet[Any], session_id: str, known_at: datetime.datetime | None
-) -> dict[tuple[uuid.UUID, bytes, bytes], list[Assertion]]:
-    """What claims or events of a session, or of none, say, by namespace, subject and key; as rulings bound by then."""
-    rows = [
-        (row, Subject(row.namespace_id, session_id, bytes(row.key_digest), bytes(row.value_digest))) for row in events
-    ]
+def _contenders(events: QuerySet[Any], session_id: str, known_at: datetime.datetime | None) -> list[Contender]:
+    """Return what claims or events say, those of a session of this one; as rulings bound by then."""
+    rows = []
+    for row in events:
+        session = session_id if row.scope == ClaimScope.SESSION else ""
+        rows.append((row, Subject(row.namespace_id, session, bytes(row.key_digest), bytes(row.value_digest))))
     marks = ruling_marks(rows[0][0].project_id, [subject for _, subject in rows]) if rows else {}
-    found = defaultdict(list)
+    found = []
     for row, subject in rows:
         binding = [m for m in marks[subject] if m.decision == RulingVerb.CHOSEN and m.is_in_force(known_at)]
         ruling = max(binding, key=lambda mark: mark.authority, default=None)
@@ -254,12 +269,13 @@ def _by_key(
             row.fragment.owner_id,
             row.authority,
             subject.value_digest,
+            session_id=subject.session_id,
             exclusive=row.exclusive,
             claim_id=row.id if isinstance(row, Claim) else row.pgh_obj_id,
             ruling=ruling.authority if ruling else 0,
             ruled_by=ruling.decided_by if ruling else None,
         )
-        found[row.namespace_id, bytes(row.subject_digest), subject.key_digest].append(assertion)
+        found.append(Contender(row.namespace_id, subject.key_digest, assertion))
     return found
 
 
@@ -332,14 +348,21 @@ def _believed(
 
 
 def timeline(
-    principal: Principal, *, subject: str, predicate: str, namespace: str | None = None, session_id: str = ""
+    principal: Principal,
+    *,
+    subject: str,
+    predicate: str,
+    namespace: str | None = None,
+    session_id: str = "",
+    wider: bool = True,
 ) -> QuerySet[Any]:
     """Return the fragments with a claim on this key, once or now, in the order of `begins`, `recorded_at` and id.
 
+    `wider` as in a BeliefQuery, but all rivals.
     To be read inside `access.enter` and shown by `load_lives`. Raise NotFound for a namespace that is not covered.
     """
     with access.enter(principal, why="claims"):
-        names = _names(principal, namespace, with_root=True)
+        names = _names(principal, _scopes(principal, namespace, wider=wider))
     key = _key(names, BeliefQuery(subject=subject, predicate=predicate))
     ever = _ever_on(principal, key, claim="fragment", now="fragment")
     rows: QuerySet[Any] = _fragments(principal, names).filter(id__in=ever)

@@ -13,7 +13,6 @@ from conflicts.admission import (
     rewrite,
 )
 from conflicts.claim_drafts import ClaimDraft, Statement
-from conflicts.claims import exclude_each_other
 from conflicts.locks import MOST_KEYS, lock_belief, lock_keys, lock_namespace
 from conflicts.models import PendingConflict, Ruling
 from conflicts.persistence import one_value_checked_at_the_end, reopen_periods
@@ -23,7 +22,6 @@ __all__ = [
     "admit",
     "ClaimDraft",
     "Disputed",
-    "exclude_each_other",
     "lock_claimed_keys",
     "lock_belief",
     "lock_keys",

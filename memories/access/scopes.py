@@ -7,7 +7,7 @@ from django.db.models import Q
 from memories.access.principals import NotFound, Principal, UserRequired
 from memories.models import Namespace
 from memories.models.enums import Users
-from memories.models.namespace import BadUser, NamespaceQuerySet, parts_of, scope_name
+from memories.models.namespace import SHARED, BadUser, NamespaceQuerySet, parts_of, scope_name
 
 
 def readable(principal: Principal, names: list[str]) -> list[Namespace]:
@@ -63,12 +63,21 @@ def requested_scopes(principal: Principal, name: str | None) -> list[Namespace]:
 
 
 def believed_scopes(principal: Principal, name: str | None) -> list[Namespace]:
-    """As `requested_scopes`; beside a user's scope with the namespace itself, whose beliefs hold for all its users."""
+    """As `requested_scopes`; beside a named one with what holds there too: the namespace of a user's scope, the shared.
+
+    The named one stands first, the shared one last.
+    """
     found = requested_scopes(principal, name)
-    if name is None or principal.user is None:
+    if name is None:
         return found
     root, _ = parts_of(principal.scope(name))
-    return [*found, *Namespace.objects.within(principal.project_id).named([root])]
+    known = {row.id for row in found}
+    beside = [
+        row
+        for wider in dict.fromkeys([root, f"{principal.project}:{SHARED}"])
+        for row in Namespace.objects.within(principal.project_id).named([wider])
+    ]
+    return [*found, *(row for row in beside if row.id not in known)]
 
 
 def _scopes(principal: Principal, *, every: bool) -> NamespaceQuerySet:

@@ -36,7 +36,7 @@ class ClaimsView(APIView):
         """
         query = validated_query(ClaimsQuery, request)
         limit, cursor, status = query.pop("limit"), query.pop("cursor", None), query.pop("status")
-        question = BeliefQuery(**query, status=None if status == "all" else status, with_root=True)
+        question = BeliefQuery(**query, status=None if status == "all" else status, wider=True)
         principal = principal_of(request)
         with access.enter(principal, why="claims"):
             rows = claims(principal, question, now=timezone.now())

@@ -139,7 +139,7 @@ def build_timeline(
     """
     with access.enter(principal, why="console"):
         here = namespace or None
-        every = timeline(principal, subject=subject, predicate=predicate, namespace=here)
+        every = timeline(principal, subject=subject, predicate=predicate, namespace=here, wider=False)
         rows = list(every[:MOST])
         known = every.count() if len(rows) == MOST else len(rows)
         found = load_lives(principal, rows, subject=subject, predicate=predicate)

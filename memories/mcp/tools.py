@@ -366,7 +366,7 @@ def list_claims(
         name: query[name] for name in ("namespace", "subject", "predicate", "as_of", "known_at") if name in query
     }
     with access.enter(caller.principal, why="claims"):
-        rows = claims(caller.principal, BeliefQuery(**conditions, with_root=True), now=timezone.now())
+        rows = claims(caller.principal, BeliefQuery(**conditions, wider=True), now=timezone.now())
         found = believed_claims(caller.principal, list(rows.order_by("-created_at", "-id")[:limit]))[:limit]
         return {"claims": list(BelievedAnswer(found, many=True).data)}
 

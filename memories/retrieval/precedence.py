@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from conflicts.free_text import ClaimsAtHand, Told, Upheld, Vector
+from conflicts.nearness import nearest_first
 from memories.models import Claim, Fragment
 from memories.retrieval.candidates import Candidate
-from memories.retrieval.conflict_filter import nearest_first
 from memories.retrieval.scope import Places
 
 MOST_RESERVED = 5

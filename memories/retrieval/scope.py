@@ -10,6 +10,7 @@ from django.conf import settings
 from django.db.models import Q
 
 from conflicts.keys import CLAIMED, NAMES, Naming, names_from
+from conflicts.nearness import FOREIGN
 from memories import access
 from memories.access import NotPermitted, Principal
 from memories.models import EmbeddingModel, Namespace
@@ -18,7 +19,6 @@ from memories.models.namespace import SHARED, parts_of, roots_of
 from memories.models.scoring import OWN_RATES, Rates
 from memories.models.sql import fetch_prepared
 from memories.retrieval.candidate_search import INDEXED, suffix_of
-from memories.retrieval.conflict_filter import FOREIGN
 from memories.retrieval.questions import Question
 from memories.retrieval.search_scopes import SearchScope, scopes_of
 

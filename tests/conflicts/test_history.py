@@ -354,6 +354,32 @@ def test_in_a_session_one_of_two_claims_is_believed(
     assert ground.true(session_id="s2", room="main", **asked) == ["lasting"]
 
 
+@pytest.mark.parametrize("past", [False, True])
+def test_of_the_scopes_that_are_read_the_nearest_is_believed(past, ground):
+    ground.claim("Oslo")
+    ground.claim("Turin", room="shared")
+    own = ground.claim("Rome", room="main/ann")
+    ground.claim("Bonn", room="main/ben")
+    asked = {"wider": True, "known_at": ground.moment() if past else None}
+    if past:
+        ground.change(own, status="archived")
+    assert ground.true(room="main/ann", **asked) == ["Rome"]
+    assert ground.true(room="main/ann", status=None, **asked) == ["Oslo", "Turin", "Rome"]
+    assert ground.true(room="main/ann", session_id="s1", **asked) == ["Rome"]
+    assert ground.true(room="main/ann", known_at=asked["known_at"]) == ["Rome"]
+    if past:
+        assert ground.true(room="main/ann", wider=True) == ["Oslo"]
+
+
+def test_of_a_session_and_several_scopes_one_value_is_believed(ground):
+    ground.claim("Oslo", source="system")
+    ground.claim("Rome", room="main/ann", source="document")
+    ground.claim("Bern", room="main/ann", source="document", scope="session", session_id="s1")
+    ground.claim("Lima", room="main/ann", source="system", scope="session", session_id="s2")
+    for session, value in (("", "Oslo"), ("s1", "Oslo"), ("s2", "Lima")):
+        assert ground.true(room="main/ann", wider=True, session_id=session) == [value]
+
+
 def test_what_one_session_heard_stays_there_when_it_becomes_global(ground):
     row = ground.claim("dark", predicate="theme", scope="session", session_id="s1")
     before = ground.moment()
