@@ -3,7 +3,8 @@
 import pytest
 from rest_framework.test import APIClient
 
-from memories.models import Fragment
+from memories import access
+from memories.models import Claim, Fragment
 
 HERON = "My heron nests behind the old mill."
 ALICE = {"user_id": "alice"}
@@ -83,6 +84,21 @@ def test_an_update_keeps_the_former_text(mem0, heron):
     assert (after["memory"], after["metadata"]) == ("My heron moved away.", None)
     told = [(e["event"], e["old_memory"], e["new_memory"]) for e in mem0("get", f"v1/memories/{heron}/history/")]
     assert told == [("ADD", None, HERON), ("UPDATE", HERON, "My heron moved away.")]
+
+
+def test_an_updated_text_is_read_anew(mem0, principal):
+    def claimed():
+        with access.enter(principal, why="test"):
+            return list(Claim.objects.values_list("predicate", "value", "status"))
+
+    (added,) = mem0("post", "v3/memories/add/", add_body("My budget is $650.", **ALICE))["results"]
+    assert claimed() == [("budget", "$650", "active")]
+    mem0("put", f"v1/memories/{added['id']}/", {"text": "By the way: my budget is $700."})
+    assert claimed() == [("budget", "$700", "active")]
+    mem0("put", "v1/batch/", {"memories": [{"memory_id": added["id"], "text": "My budget is $800."}]})
+    assert claimed() == [("budget", "$800", "active")]
+    mem0("put", f"v1/memories/{added['id']}/", {"text": "Thank you for all of it."})
+    assert claimed() == []
 
 
 def test_deleting_forgets(mem0, heron, count):

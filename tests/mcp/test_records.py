@@ -82,6 +82,14 @@ def test_a_memory_is_changed_and_its_history_told(session):
     assert {event["revision"] for event in told["events"]} == {1, 2}
 
 
+def test_a_new_text_is_read_anew(session):
+    kept = session.call("retain", content="My budget is $650.", extract_claim=True)
+    changed = session.call("update_memory", id=kept["id"], content="By the way: my budget is $700.")
+    assert [(one["value"], one["span"]) for one in changed["claims"]] == [("$700", [12, 29])]
+    session.call("update_memory", id=kept["id"], content="Thank you for all of it.")
+    assert session.call("list_claims", subject="user")["claims"] == []
+
+
 def test_nobody_else_changes_a_text(session, web, committed, agent_of, own_namespace):
     kept = session.call("retain", content=HERON)
     bob = over_http(web, agent_of(committed, owner="bob").key, **{"X-NovaMem-Namespace": own_namespace})

@@ -172,6 +172,26 @@ def test_what_is_contained_does_not_come(lived, carol, done, restored, principal
     assert not {"The limit is 7.", "The limit is 8."} & {content for _, content, *_ in rows(principal, branch)}
 
 
+def test_what_is_contained_is_counted_of_its_own_namespace_alone(
+    said, alice, bob, carol, done, restored, principal, project, main, branch
+):
+    other, tuesday = f"{project.name}:other", f"{project.name}:tuesday"
+    said(bob, "The limit is 7.", value="7", predicate="limit")
+    said(alice, "The code is 4711.")
+    for agent, text in ((bob, "rains"), (bob, "snows"), (alice, "thaws")):
+        said(agent, f"Elsewhere it {text}.", namespace=other)
+    backup = done("backup").report["backup_id"]
+    assert carol.client.post("/api/v1/containments", {"owner": "bob"}, format="json").status_code == 201
+    before = rows(principal, main), rows(principal, other)
+    first = restored(backup, namespace=main)
+    second = done("restore", backup_id=backup, into=tuesday, namespace=other)
+    assert [one.report["left_out"] for one in (first, second)] == [{"contained": 1}, {"contained": 2}]
+    assert [one.report["contained"] for one in (first, second)] == [0, 0]
+    assert [content for _, content, *_ in rows(principal, branch)] == ["The code is 4711."]
+    assert [content for _, content, *_ in rows(principal, tuesday)] == ["Elsewhere it thaws."]
+    assert (rows(principal, main), rows(principal, other)) == before
+
+
 def test_no_copy_of_what_is_contained_is_merged(said, bob, carol, done, restored, principal, main, branch):
     stored = said(bob, "The limit is 7.", value="7", predicate="limit")
     restored(done("backup").report["backup_id"])
