@@ -7,6 +7,7 @@ other writers claim is part of the graph, and what the graph is told passes the 
 import uuid
 from collections.abc import Iterable, Sequence
 from functools import reduce
+from itertools import compress
 from operator import or_
 from typing import Annotated, Any
 
@@ -59,10 +60,10 @@ def create_entities(
         ]
     ]
     kept = _store_claims(caller, place, triples, source)
-    rest, created = iter(kept), []
+    rest, created = iter(_stand_anew(caller, kept)), []
     for entity in new.values():
-        typed = _is_active(next(rest))
-        observations = [observation for observation in entity.observations if _is_active(next(rest))]
+        typed = next(rest)
+        observations = [observation for observation in entity.observations if next(rest)]
         if typed or observations:
             created.append({**entity.model_dump(), "observations": observations})
     return {"entities": created, **_waiting(kept)}
@@ -74,7 +75,7 @@ def create_relations(
     """Creates relations between entities; those that exist already are left as they are."""
     triples = [(relation.source, relation.relationType, relation.to) for relation in relations]
     kept = _store_claims(caller, caller.place(namespace), triples, source)
-    new = [relation for relation, admission in zip(relations, kept, strict=True) if _is_active(admission)]
+    new = compress(relations, _stand_anew(caller, kept))
     return {"relations": [relation.model_dump(by_alias=True) for relation in new], **_waiting(kept)}
 
 
@@ -92,11 +93,11 @@ def add_observations(
         for observation in addition.contents
     ]
     kept = _store_claims(caller, place, triples, source)
-    rest = iter(kept)
+    rest = iter(_stand_anew(caller, kept))
     results = [
         {
             "entityName": addition.entityName,
-            "addedObservations": [observation for observation in addition.contents if _is_active(next(rest))],
+            "addedObservations": [observation for observation in addition.contents if next(rest)],
         }
         for addition in observations
     ]
@@ -226,8 +227,22 @@ def _store_claims(
     return ingest.store_each(caller.principal, ingest.prepare(drafts), now=timezone.now())
 
 
-def _is_active(admission: Admission | None) -> bool:
-    return admission is not None and not admission.deduplicated and admission.fragment.status == Status.ACTIVE
+def _stand_anew(caller: Caller, kept: Sequence[Admission | None]) -> list[bool]:
+    """Return of each whether it stands after all of them and says what was not said before."""
+    stored = [admission for admission in kept if admission is not None]
+    gone = {i for admission in stored for i in admission.superseded}
+    with access.enter(caller.principal, why="graph"):
+        rows = Claim.objects.by_fragment(
+            caller.principal.project_id, {*gone, *(one.fragment.id for one in stored)} if gone else ()
+        )
+    says = {i: {(bytes(one.key_digest), bytes(one.value_digest)) for one in found} for i, found in rows.items()}
+
+    def is_new(one: Admission) -> bool:
+        own = says.get(one.fragment.id, set())
+        stands = one.fragment.status == Status.ACTIVE and one.fragment.id not in gone
+        return stands and not one.deduplicated and not any(own & says.get(i, set()) for i in one.superseded)
+
+    return [one is not None and is_new(one) for one in kept]
 
 
 def _waiting(kept: Sequence[Admission | None]) -> dict[str, Any]:

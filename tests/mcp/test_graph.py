@@ -94,6 +94,20 @@ def test_deleting_archives(graph, rows):
     assert set(rows().values()) == {"archived"}
 
 
+def test_what_gave_way_is_not_told_as_created(session):
+    homes = [{"from": "Ada", "to": city, "relationType": "lives_in"} for city in ("Oslo", "Rome")]
+    assert session.call("create_relations", relations=homes) == {"relations": homes[1:]}
+    assert drawn(session)["relations"] == homes[1:]
+
+
+def test_what_is_said_again_with_more_authority_is_not_told_as_created(graph, rows):
+    assert graph.call("create_relations", relations=[WORK], source="tool_output") == {"relations": []}
+    bolt = {**WORK, "to": "Bolt"}
+    told = graph.call("create_relations", relations=[bolt], source="tool_output")
+    assert told == {"relations": [bolt]}
+    assert drawn(graph)["relations"] == [bolt]
+
+
 def test_what_was_forgotten_is_not_told_as_created(session):
     kept = session.call("retain", content="Pat likes rain a lot.")
     session.call("forget", id=kept["id"])
