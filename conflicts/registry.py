@@ -153,12 +153,8 @@ def _find(principal: Principal, which: uuid.UUID | tuple[str, str]) -> Predicate
     rows = Predicate.objects.within(principal.project_id).select_related("namespace")
     if isinstance(which, uuid.UUID):
         row: Predicate | None = rows.filter(id=which).first()
-        if (
-            row is not None
-            and principal.covers_reading(row.namespace.name)
-            and not principal.covers(row.namespace.name)
-        ):
-            raise NotPermitted("this key only reads here")
+        if row is not None and principal.covers_reading(row.namespace.name):
+            principal.require_covered(row.namespace.name)
     else:
         namespace = Namespace.objects.within(principal.project_id).filter(name=which[0]).first()
         names = naming(principal.project_id, [namespace.id])[namespace.id] if namespace else None

@@ -14,7 +14,7 @@ from conflicts.models import PendingConflict, Vote
 from conflicts.rulings import protection
 from conflicts.search_index import refuse_forgotten_words
 from memories import access
-from memories.access import NotFound, NotPermitted, Principal
+from memories.access import NotFound, Principal
 from memories.models import Access, Claim, Fragment
 from memories.models.enums import SourceClass, Status
 from memories.models.scoring import DECIMALS
@@ -91,8 +91,7 @@ def _locked(principal: Principal, fragment_id: uuid.UUID) -> Fragment:
     if fragment is None or not principal.covers_reading(fragment.namespace.name):
         raise NotFound("fragment")
     principal.require("write")
-    if not principal.covers(fragment.namespace.name):
-        raise NotPermitted("this key only reads here")
+    principal.require_covered(fragment.namespace.name)
     return fragment
 
 

@@ -297,8 +297,7 @@ def _lock_conflict(principal: Principal, conflict_id: uuid.UUID, *, alone: bool)
     """Return the conflict and the keys that it concerns, locked in the order of `locking`."""
     row = visible_conflict(principal, conflict_id)
     principal.require("review")
-    if not principal.covers(row.namespace.name):
-        raise NotPermitted("this key only reads here")
+    principal.require_covered(row.namespace.name)
     if principal.kind == "key" and principal.owner_id in _authors(row):
         raise NotPermitted("a key can't settle what its owner wrote or doubted: a person does")
     if alone:

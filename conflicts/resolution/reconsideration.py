@@ -14,7 +14,7 @@ from conflicts.resolution.actions import NotApplicable
 from conflicts.resolution.decisions import Settlement, resolve
 from conflicts.verdicts import VerdictChange, claim_status, save_verdicts
 from memories import access
-from memories.access import NotFound, NotPermitted, Principal
+from memories.access import NotFound, Principal
 from memories.models import Claim, Fragment, Link
 from memories.models.enums import LinkKind, Status, Verb
 
@@ -48,8 +48,7 @@ def _replaced(principal: Principal, fragment_id: uuid.UUID) -> Fragment:
     known: Fragment | None = rows.select_related("namespace").filter(id=fragment_id).first()
     if known is None:
         raise NotFound("fragment")
-    if not principal.covers(known.namespace.name):
-        raise NotPermitted("this key only reads here")
+    principal.require_covered(known.namespace.name)
     lock_namespace(known.namespace_id)
     row: Fragment | None = rows.select_for_update(no_key=True, of=("self",)).filter(id=fragment_id).first()
     if row is None:

@@ -129,6 +129,14 @@ class Principal:
             return False
         return self._covers_root(root) and user == self.user or self._covers_all_of(root, user)
 
+    def require_covered(self, namespace: str) -> None:
+        """Raise NotPermitted where a namespace or scope that it reads is not its to change in this request."""
+        if self.covers(namespace):
+            return
+        if self.user is not None and replace(self, user=None).covers(namespace):
+            raise NotPermitted("a request for a user changes that user's memories alone, not what is for all")
+        raise NotPermitted("this key only reads here")
+
     def covers_reading(self, namespace: str) -> bool:
         """As `covers`; whoever reads for a user also reads what all users may know, and what the project shares."""
         try:

@@ -76,8 +76,7 @@ def _lock_proposal(principal: Principal, proposal_id: uuid.UUID) -> Proposal:
     if row is None:
         raise NotFound("proposal")
     principal.require(Verb.REVIEW)
-    if not principal.covers(row.namespace.name):
-        raise NotPermitted("this key only reads here")
+    principal.require_covered(row.namespace.name)
     lock_namespace(row.namespace_id)
     held: Proposal | None = rows.select_for_update(of=("self",)).filter(id=proposal_id).first()
     if held is None:

@@ -76,8 +76,7 @@ def check_change(principal: Principal, *, namespace: str, authority: int) -> Non
     if not principal.covers_reading(namespace):
         raise NotFound("fragment")
     principal.require("write")
-    if not principal.covers(namespace):
-        raise NotPermitted("this key only reads here")
+    principal.require_covered(namespace)
     if SOURCE_RANK[SourceClass(principal.ceiling)] < authority:
         raise NotPermitted("the fragment's authority is above this key's ceiling")
 

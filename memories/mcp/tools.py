@@ -74,7 +74,12 @@ def _plain(value: Any) -> Any:
 def brief_answer(shown: dict[str, Any], *, names: tuple[str, ...] = SHOWN, **more: Any) -> dict[str, Any]:
     """Of an answer of the API, what an agent needs to read; its source is the class that it comes from."""
     source = {"source": shown["provenance"]["source"]} if names is SHOWN else {}
-    return {**{name: shown[name] for name in names}, **source, **more}
+    return {**{name: shown[name] for name in names}, **_whose(shown), **source, **more}
+
+
+def _whose(shown: dict[str, Any]) -> dict[str, Any]:
+    """The user of a memory that belongs to one."""
+    return {"user": shown["user"]} if shown["user"] is not None else {}
 
 
 def retain(
@@ -288,7 +293,7 @@ def fetch_document(caller: Caller, id: Id) -> dict[str, Any]:
     """One memory as a document: its text, its address, and what is known of it."""
     row = read_memory(caller, id)
     names = ("namespace", "type", "status", "trust", "claim", "created_at", "event_at")
-    about = {**{name: row[name] for name in names}, "source": row["provenance"]["source"]}
+    about = {**{name: row[name] for name in names}, **_whose(row), "source": row["provenance"]["source"]}
     return {**_document(caller, row), "text": row["content"], "metadata": about}
 
 

@@ -54,6 +54,40 @@ def test_memories_of_two_users_are_apart_in_every_tool(session, scopes):
     assert scopes() == {("ben", "I live in Oslo."): "active"}
 
 
+def test_claims_are_those_of_the_nearest_scope(session):
+    session.call("retain", content="People here live in Oslo.", claim={**HOME, "value": "Oslo"})
+    session.call("retain", content="I live in Lisbon.", claim={**HOME, "value": "Lisbon"}, user=ZOE)
+    for user, value in ((ZOE, "Lisbon"), ("ben", "Oslo")):
+        assert [claim["value"] for claim in session.call("list_claims", user=user)["claims"]] == [value]
+
+
+def test_answers_name_the_user_of_a_memory_that_belongs_to_one(session):
+    memory = {"content": "The heron nests behind the old mill.", "claim": {**HOME, "value": "Lisbon"}}
+    for whose in ({"user": ZOE}, {}):
+        named = whose.get("user")
+        kept = session.call("retain", **memory, **whose)
+        hit = session.call("recall", query="Where does the heron nest?", **whose)["results"][0]
+        (listed,) = session.call("list_memories", **whose)["results"]
+        changed = session.call("update_memory", id=kept["id"], tags=["birds"], **whose)
+        about = session.call("fetch", id=kept["id"], **whose)["metadata"]
+        told = session.call("retain_conversation", messages=[{"role": "user", "content": "I keep two geese."}], **whose)
+        for row in (kept, hit, listed, changed, about, told["stored"][0]):
+            assert row.get("user") == named
+        session.call("forget", id=kept["id"], **whose)
+
+
+@pytest.mark.parametrize(
+    ("tool", "more"), [("update_memory", {"tags": ["x"]}), ("archive", {}), ("reinforce", {}), ("forget", {})]
+)
+def test_for_a_user_what_is_for_all_is_only_read(session, scopes, tool, more):
+    kept = session.call("retain", content=ALLERGY)
+    before = session.call("read_memory", id=kept["id"])
+    with pytest.raises(Refused, match="not_permitted: a request for a user changes that user's memories alone"):
+        session.call(tool, id=kept["id"], user="ben", **more)
+    assert session.call("read_memory", id=kept["id"], user="ben") == before
+    session.call(tool, id=kept["id"], **more)
+
+
 def test_graphs_of_two_users_are_apart(session):
     ada = {"name": "Ada", "entityType": "person", "observations": ["likes tea"]}
     session.call("create_entities", entities=[ada], user=ZOE)

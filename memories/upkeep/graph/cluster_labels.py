@@ -12,7 +12,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 from conflicts.authority import rank_of
 from conflicts.search_index import refuse_forgotten_words
 from memories import access
-from memories.access import NotFound, NotPermitted, Principal
+from memories.access import NotFound, Principal
 from memories.models import Cluster, ClusterLabel, ClusterMember, Namespace
 from memories.models.enums import Status
 
@@ -95,8 +95,7 @@ def set_label(
             raise NotFound("cluster")
         (row,) = rows
         principal.require("write")
-        if not principal.covers(row.namespace.name):
-            raise NotPermitted("this key only reads here")
+        principal.require_covered(row.namespace.name)
         rank = rank_of(principal)
         refuse_forgotten_words(principal.project_id, row.namespace_id, [text or ""], authority=rank)
         members_of = ClusterMember.objects.within(principal.project_id).filter(cluster=row)
