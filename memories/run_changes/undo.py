@@ -76,6 +76,21 @@ REMAKE = """
             WHERE f.project_id = c.project_id AND f.id = (c.before ->> 'other_id')::uuid))
     ON CONFLICT {clash} DO NOTHING
 """
+# The dates that an undo raises would stand in the way of earlier runs, which had left these rows as they are again.
+RECKON = """
+    UPDATE memories_runchange e
+    SET after = nova_part_digest(to_jsonb(t), d.known || e.before), before = d.known || e.before
+    FROM memories_runchange c JOIN memories_fragment t ON t.project_id = c.project_id AND t.id = c.row_id,
+        LATERAL (SELECT jsonb_build_object('updated_at', coalesce(c.before -> 'updated_at', to_jsonb(t.updated_at)),
+            'revision', coalesce(c.before -> 'revision', to_jsonb(t.revision - (c.before ? 'updated_at')::int))
+        ) AS dates) AS s,
+        -- What the next undo would take for the revision before the earlier run.
+        LATERAL (SELECT s.dates - 'updated_at' AS known) AS d
+    WHERE c.project_id = %(project)s AND c.operation_id = %(run)s AND c.place = %(place)s
+        AND c.before ?| '{updated_at,revision}' AND e.project_id = c.project_id AND e.place = c.place
+        AND e.row_id = c.row_id AND e.operation_id <> c.operation_id
+        AND e.after = nova_part_digest(to_jsonb(t) || s.dates, e.before)
+"""
 
 
 class CannotUndoRun(NovaError):
@@ -122,7 +137,7 @@ def undo_run(
         _lock_run(run)
         if changed := _changed_since(run):
             progress.report = report_changed(run.id, changed)
-            raise CannotUndoRun("memories changed since that run")
+            raise CannotUndoRun("memories changed since that run" + _later_run(run, changed))
         try:
             with transaction.atomic():
                 first(run)
@@ -183,6 +198,14 @@ def _changed_since(run: Operation) -> set[uuid.UUID]:
     return found
 
 
+def _later_run(run: Operation, changed: Collection[uuid.UUID]) -> str:
+    """Return what to undo first, where a run that stands changed one of these memories later."""
+    later = Q(operation__finished_at__gt=run.finished_at) & Q(fragment__in=changed)
+    rows = RunChange.objects.within(run.project_id).filter(later).order_by("-operation__finished_at")
+    found = rows.values_list("operation_id", flat=True).first()
+    return f": undo the later run {found} first" if found else ""
+
+
 def _bring_back(run: Operation) -> int:
     """Return what was made goes, children first; what was deleted comes back; what changed is as it was."""
     total = 0
@@ -203,6 +226,7 @@ def _bring_back(run: Operation) -> int:
         # Memories last: with them goes what was kept of rows that name them.
         cursor.execute(_for(UNMAKE, made[-1]), _values(run, made[-1]))
         total += cursor.rowcount
+        cursor.execute(RECKON, _values(run, made[-1]))
         cursor.execute("SET CONSTRAINTS claim_one_value IMMEDIATE")
     return int(total)
 

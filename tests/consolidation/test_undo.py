@@ -6,9 +6,9 @@ import pytest
 from django.utils import timezone
 
 from conflicts.public import ClaimDraft
-from memories import erasure, ingest, jobs, run_changes
-from memories.models import RunChange
-from tests.consolidation.conftest import beside, unit
+from memories import access, erasure, ingest, jobs, run_changes
+from memories.models import Fragment, Operation, RunChange
+from tests.consolidation.conftest import DAY, beside, unit
 
 
 @pytest.fixture
@@ -51,6 +51,71 @@ def test_undo_is_the_identity(run, undo, full, belief, operation_of, count):
     assert belief() == before
     assert operation_of(done).report["undone"]["by"] == str(undone.id)
     assert count(RunChange) == 0
+
+
+@pytest.fixture
+def two_runs(full, run, belief):
+    """Two runs, of which the second changes what the first changed or made, and the pictures before each."""
+
+    def take():
+        full()
+        pictures = [belief()]
+        first = run()
+        pictures.append(belief())
+        second = run(now=timezone.now() + 200 * DAY)
+        assert belief() != pictures[1]
+        return first, second, pictures
+
+    return take
+
+
+def test_runs_are_undone_last_first(two_runs, undo, belief, count):
+    first, second, pictures = two_runs()
+    for done, picture in ((second, pictures[1]), (first, pictures[0])):
+        undone = undo(done)
+        assert (undone.state, undone.error) == ("succeeded", None)
+        assert belief() == picture
+    assert count(RunChange) == 0
+
+
+def test_three_runs_are_undone_last_first(remember, begin, undo, belief, principal):
+    row = remember("We met Ivo.", vector=unit(1))
+    pictures, runs = [], []
+    for changes in ({"importance": 0.9, "revision": 2}, {"tier": "cold", "importance": 0.8}, {"tier": "hot"}):
+        pictures.append(belief())
+        done = begin()
+        with access.enter(principal, why="test"):
+            with run_changes.record_changes(done):
+                Fragment.objects.filter(id=row.id).update(**changes, updated_at=timezone.now())
+            ended = {"state": "succeeded", "started_at": done.created_at, "finished_at": timezone.now()}
+            Operation.objects.filter(id=done.id).update(report={"plan_id": str(done.id)}, **ended)
+        runs.append(done)
+    for done in reversed(runs):
+        assert undo(done).error is None
+        assert belief() == pictures.pop()
+
+
+def test_a_later_run_that_stands_is_in_the_way_by_name(two_runs, undo, digest):
+    first, second, _ = two_runs()
+    before = digest()
+    refused = undo(first)
+    assert (refused.state, refused.error["code"]) == ("failed", "cannot_undo")
+    assert f"undo the later run {second.id} first" in refused.error["detail"]
+    assert refused.report["changed_since"]["count"]
+    assert digest() == before
+
+
+def test_what_a_person_changed_between_two_runs_stays_in_the_way(run, full, undo, principal, digest):
+    rows = full()
+    first = run()
+    ingest.updates.unarchive(principal, rows["dim"].id, now=timezone.now())
+    second = run(now=timezone.now() + 200 * DAY)
+    assert undo(second).state == "succeeded"
+    before = digest()
+    refused = undo(first)
+    assert refused.report["changed_since"] == {"count": 1, "ids": [str(rows["dim"].id)]}
+    assert "later run" not in refused.error["detail"]
+    assert digest() == before
 
 
 def test_what_was_undone_is_not_done_again(run, undo, full, belief):
