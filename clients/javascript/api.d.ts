@@ -940,6 +940,14 @@ export interface ForkInputRequest {
 
 export type FormatEnum = "markdown" | "xml";
 
+/** A former text of a memory. */
+export interface FormerTextAnswer {
+  revision: number;
+  content: string;
+  recorded_at: string;
+  fragment_id: string;
+}
+
 export type FoundByEnum = "words" | "meaning" | "neighbour" | "claim" | "instruction" | "source" | "part";
 
 /** A fragment as the API shows it (docs/spec.md §3). */
@@ -1167,6 +1175,16 @@ export interface KeptCheckAnswer {
   replaced: boolean;
 }
 
+/** A task as it was reported last. */
+export interface KeptTaskAnswer {
+  id: string;
+  namespace: string;
+  title: string;
+  status: TaskStatusEnum;
+  summary: string;
+  updated_at: string;
+}
+
 /** A key of which something else is believed. */
 export interface KeyDifferenceAnswer {
   namespace: string;
@@ -1366,6 +1384,16 @@ export interface NodeInputRequest {
 }
 
 export type NormaliserEnum = "text" | "money" | "date" | "boolean" | "number";
+
+/** What was written on a memory, or on a decision about it; not by whom. */
+export interface NoteAnswer {
+  kind: NoteAnswerKindEnum;
+  fragment_id: string | null;
+  note: string;
+  at: string;
+}
+
+export type NoteAnswerKindEnum = "vote" | "conflict" | "ruling";
 
 /** A body without fields. */
 export interface NothingRequest {
@@ -2218,6 +2246,12 @@ export interface TierChangeRequest {
 
 export type TierEnum = "hot" | "warm" | "cold";
 
+/** What somebody called memories that belong together. */
+export interface TitleAnswer {
+  title: string;
+  fragment_ids: Array<string>;
+}
+
 /** What remains of a memory that left; never its text. */
 export interface TombstoneAnswer {
   id: string;
@@ -2279,6 +2313,10 @@ export interface UserExport {
   exported_at: string;
   memories: Array<FragmentAnswer>;
   tombstones: Array<TombstoneAnswer>;
+  former_texts: Array<FormerTextAnswer>;
+  tasks: Array<KeptTaskAnswer>;
+  titles: Array<TitleAnswer>;
+  notes: Array<NoteAnswer>;
 }
 
 export interface UserPage {

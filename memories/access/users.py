@@ -83,7 +83,7 @@ class Kept:
     """All that is kept of a user: memories in every status, and what is left of evicted ones."""
 
     user: str
-    namespaces: list[str]
+    scopes: Sequence[Namespace]
     memories: Sequence[Fragment]
     tombstones: Sequence[Tombstone]
 
@@ -154,10 +154,8 @@ def load_user_data(principal: Principal, user: str, namespace: str | None) -> Ke
         tombstones = (
             Tombstone.objects.within(principal.project_id).filter(namespace__in=scopes).select_related("namespace")
         )
-        names = [row.root_name for row in scopes]
-        return Kept(
-            user, names, load_answer_rows(principal.project_id, rows), list(tombstones.order_by("evicted_at", "id"))
-        )
+        gone = list(tombstones.order_by("evicted_at", "id"))
+        return Kept(user, scopes, load_answer_rows(principal.project_id, rows), gone)
 
 
 def _roots(principal: Principal, namespace: str | None) -> list[Namespace]:

@@ -14,12 +14,10 @@ from memories.access import NotFound, users
 from memories.api.pagination import cursor_of, links_of, page_of
 from memories.cursors import Cursor
 from memories.models.namespace import BadUser, user_of
-from memories.rest.answers import FragmentAnswer
 from memories.rest.authentication import USER, decoded_user, key_of
 from memories.rest.fields import Strict, Text, validated_query
 from memories.rest.inputs import namespace_form
-from memories.rest.tombstones import TombstoneAnswer
-from memories.rest.users import address_of, exported, user_at
+from memories.rest.users import UserExport, address_of, exported, user_at
 
 
 class UsersQuery(Strict):
@@ -58,16 +56,6 @@ class UserAnswer(serializers.Serializer[Any]):
     def get_address(self, row: users.User) -> str:
         """The user in addresses."""
         return address_of(row.user)
-
-
-class UserExport(serializers.Serializer[Any]):
-    """All that is kept of a user."""
-
-    user = serializers.CharField()
-    namespaces = serializers.ListField(child=serializers.CharField())
-    exported_at = serializers.DateTimeField()
-    memories = FragmentAnswer(many=True)
-    tombstones = TombstoneAnswer(many=True)
 
 
 class UserErased(serializers.Serializer[Any]):

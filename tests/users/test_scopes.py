@@ -1,6 +1,7 @@
 """Users behind one key: their memories never meet, at any endpoint (docs/spec.md §2.2)."""
 
 import base64
+import json
 import time
 import uuid
 
@@ -368,6 +369,40 @@ def test_export_holds_all_of_one_user_and_nothing_of_another(alice, homes):
     one = alice.client.get(f"/api/v1/users/{address('ann')}/export?namespace=acme:other").json()
     assert {row["content"] for row in one["memories"]} == {"Ann sails."}
     assert alice.client.get(f"/api/v1/users/{address('nobody')}/export").status_code == 404
+
+
+def test_export_holds_what_is_kept_beside_memories_and_nothing_of_another(alice, bob, homes, agent_of, project):
+    carol = agent_of(project, owner="carol", ceiling="user_explicit", verbs=["read", "review"])
+    for user in ("ann", "ben"):
+        place = {"namespace": "acme:main", "user": user}
+        id_, wide = homes[user]["id"], keep(alice, user, f"{user} rows.")["id"]
+
+        def send(method, path, body, agent=alice, place=place):
+            answer = getattr(agent.client, method)(f"/api/v1/{path}", {"user": place["user"], **body}, format="json")
+            assert answer.status_code in (200, 201), answer.content
+            return answer.json()
+
+        send("patch", f"fragments/{wide}", {"content": f"{user} rows and rides."})
+        send("post", "tasks", {**place, "id": "t1", "title": f"Move {user}", "status": "active", "summary": "Half."})
+        send("post", "episodes", {**place, "title": f"The move of {user}", "ids": [id_, wide]})
+        send("post", f"fragments/{wide}/dispute", {"reason": f"{user} moved."}, agent=bob)
+        claim = {**HOME, "value": "Rome"}
+        told = keep(bob, user, "I live in Rome.", claim=claim)
+        conflict = told["pending_conflicts"][0]["id"]
+        decision = {"action": "reject", "revision": 1, "note": f"I know {user}."}
+        send("post", f"conflicts/{conflict}/resolve", decision, agent=carol)
+    whole = alice.client.get(f"/api/v1/users/{address('ann')}/export").json()
+    first, second = homes["ann"]["id"], next(row["id"] for row in whole["memories"] if "rides" in row["content"])
+    former = [(row["fragment_id"], row["revision"], row["content"]) for row in whole["former_texts"]]
+    assert former == [(second, 1, "ann rows.")]
+    assert [(row["id"], row["namespace"], row["title"], row["summary"]) for row in whole["tasks"]] == [
+        ("t1", "acme:main", "Move ann", "Half.")
+    ]
+    assert whole["titles"] == [{"title": "The move of ann", "fragment_ids": [first, second]}]
+    notes = [(row["kind"], row["note"]) for row in whole["notes"]]
+    assert notes == [("vote", "ann moved."), ("conflict", "I know ann.")]
+    assert whole["notes"][0]["fragment_id"] == second
+    assert "ben" not in json.dumps(whole)
 
 
 def test_delete_of_a_user_erases_every_copy_and_nobody_else(alice, homes, principal):

@@ -102,6 +102,9 @@ NodeAnswerLabelEnum: TypeAlias = Literal["person", "organization", "location", "
 NormaliserEnum: TypeAlias = Literal["text", "money", "date", "boolean", "number"]
 
 
+NoteAnswerKindEnum: TypeAlias = Literal["vote", "conflict", "ruling"]
+
+
 NoticeAnswerReasonEnum: TypeAlias = Literal["superseded", "ruled_out", "disputed", "contained", "restored"]
 
 
@@ -1223,6 +1226,15 @@ class ForkInputRequest(TypedDict):
     target: str
 
 
+class FormerTextAnswer(TypedDict):
+    """A former text of a memory."""
+
+    revision: int
+    content: str
+    recorded_at: str
+    fragment_id: str
+
+
 class FragmentAnswer(TypedDict):
     """A fragment as the API shows it (docs/spec.md §3)."""
 
@@ -1457,6 +1469,17 @@ class KeptCheckAnswer(TypedDict):
     replaced: bool
 
 
+class KeptTaskAnswer(TypedDict):
+    """A task as it was reported last."""
+
+    id: str
+    namespace: str
+    title: str
+    status: TaskStatusEnum
+    summary: str
+    updated_at: str
+
+
 class KeyDifferenceAnswer(TypedDict):
     """A key of which something else is believed."""
 
@@ -1662,6 +1685,15 @@ class NodeInputRequest(TypedDict):
     content: str
     confidence: float
     tags: NotRequired[List[str]]
+
+
+class NoteAnswer(TypedDict):
+    """What was written on a memory, or on a decision about it; not by whom."""
+
+    kind: NoteAnswerKindEnum
+    fragment_id: str | None
+    note: str
+    at: str
 
 
 class NothingRequest(TypedDict):
@@ -2522,6 +2554,13 @@ TierChangeRequest = TypedDict(
 )
 
 
+class TitleAnswer(TypedDict):
+    """What somebody called memories that belong together."""
+
+    title: str
+    fragment_ids: List[str]
+
+
 class TombstoneAnswer(TypedDict):
     """What remains of a memory that left; never its text."""
 
@@ -2584,6 +2623,10 @@ class UserExport(TypedDict):
     exported_at: str
     memories: List[FragmentAnswer]
     tombstones: List[TombstoneAnswer]
+    former_texts: List[FormerTextAnswer]
+    tasks: List[KeptTaskAnswer]
+    titles: List[TitleAnswer]
+    notes: List[NoteAnswer]
 
 
 class UserPage(TypedDict):
