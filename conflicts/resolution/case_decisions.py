@@ -117,7 +117,7 @@ def _chosen(case: Case, decision: CaseDecision) -> list[CaseValue]:
     """Return the values that are to hold, the strongest challenger first. Raise NotApplicable."""
     if not decision.choose:
         raise NotApplicable("no value was chosen, and nothing typed")
-    by_id = {value.id: value for value in case.values if value.stands or value.waits}
+    by_id = {value.id: value for value in case.values if (value.stands and not value.negated) or value.waits}
     if unknown := [one for one in decision.choose if one not in by_id]:
         raise NotApplicable(f"this case has no value {unknown[0]} that stands or waits: read it again")
     chosen = [by_id[one] for one in dict.fromkeys(decision.choose)]

@@ -29,7 +29,7 @@ from django.db.models import (
     Window,
 )
 from django.db.models.expressions import RawSQL
-from django.db.models.functions import Cast, Coalesce, RowNumber
+from django.db.models.functions import Coalesce, RowNumber
 from django.utils import timezone
 
 from conflicts.enums import UNDONE, Ballot, ConflictKind, Resolution
@@ -49,7 +49,6 @@ DECIDED = (Resolution.SUPERSEDE, Resolution.REJECT, Resolution.KEEP_BOTH)
 # Also what was replaced or rejected: who was told so is asked afterwards, too.
 CLAIMED = (*STANDING, Status.SUPERSEDED, Status.ARCHIVED)
 MOST_OF_CASE = 200  # memories that stand or stood, and that wait, which are read of a case
-MOST_GROUPS = 200
 MINUTE = datetime.timedelta(minutes=1)
 REVISIONS = 2**53  # so that every reader of JSON keeps them exactly
 # Who challenges: a claim, or a text that claims nothing.
@@ -186,8 +185,8 @@ class CaseValue:
 
     @property
     def holds(self) -> bool:
-        """Whether one is believed now or later, and not contested."""
-        return any(one.stands and not one.ended and not one.conflict_id for one in self.memories)
+        """Whether one is believed now or later, and not contested; a denial leaves its place to other values."""
+        return any(one.stands and not (one.ended or one.negated or one.conflict_id) for one in self.memories)
 
     @property
     def waits(self) -> list[CaseMemory]:
@@ -352,15 +351,29 @@ def _memories(
         is_over = claim.valid_until is not None and claim.valid_until <= now
         said = CaseMemory(claim.fragment, claim.value, bytes(claim.value_digest), stands=claim.stands, ended=is_over)
         found[CaseKey.of(claim)][claim.id] = said
-    waits = rows.filter(resolved_at=None, newcomer__isnull=False)
-    for row in with_claims(_ranked(waits, ["created_at", "id"]).filter(place__lte=MOST_OF_CASE).order_by("place")):
+    # A text that claims nothing is told of after its decision, too.
+    waits = rows.filter(
+        Q(resolved_at=None) | Q(resolution__in=DECIDED, statement__isnull=False), newcomer__isnull=False
+    )
+    order = [F("resolved_at").desc(nulls_first=True), "created_at", "id"]
+    for row in with_claims(_ranked(waits, order).filter(place__lte=MOST_OF_CASE).order_by("place")):
         known, which = found[CaseKey.of(row)], row.challenger
-        if which in known:
+        if row.resolved_at:
+            if which and all(one.fragment.id != row.newcomer_id for one in known.values()):
+                known[which] = _settled_text(row)
+        elif which in known:
             known[which] = replace(known[which], conflict_id=known[which].conflict_id or row.id)
         elif which:
             new = challenger_of(row)
             known[which] = CaseMemory(new.fragment, new.value, new.digest, new.negated, conflict_id=row.id)
     return {key: list(each.values()) for key, each in found.items()}
+
+
+def _settled_text(row: PendingConflict) -> CaseMemory:
+    """Return a text that was decided on: it stands only where it says that something is not so; else its claim does."""
+    new, is_taken = challenger_of(row), row.resolution != Resolution.REJECT
+    stands = new.negated and is_taken and new.fragment.status in STANDING
+    return CaseMemory(new.fragment, new.value, new.digest, new.negated, stands=stands)
 
 
 def _rulings(principal: Principal, about: Q) -> dict[CaseKey, list[Ruling]]:
@@ -396,10 +409,10 @@ def _case(
         values.append(value)
     values.sort(key=lambda value: (not value.stands, not value.waits, -value.authority, value.first_at))
     ruling = rulings[-1] if rulings else None
-    return Case(key, row.namespace, *_words_of(row), row.scope, int(state), waits, since, last_at, values, ruling)
+    return Case(key, row.namespace, *words_of(row), row.scope, int(state), waits, since, last_at, values, ruling)
 
 
-def _words_of(row: PendingConflict) -> tuple[str, str]:
+def words_of(row: PendingConflict) -> tuple[str, str]:
     """Return subject and predicate of a conflict in the words of who challenged; empty when forgotten."""
     if row.statement:
         return row.statement["subject"], row.statement["predicate"]
@@ -419,7 +432,7 @@ def _weigh(principal: Principal, values: Sequence[CaseValue]) -> None:
         [[one.fragment.id for one in value.memories] for value in values]
     )
     speaking = {one.fragment.owner_id for value in values for one in value.memories}
-    names = _owner_names(principal, speaking | {vote.owner_id for each in heard.values() for vote in each})
+    names = owner_names(principal, speaking | {vote.owner_id for each in heard.values() for vote in each})
     for place, value in enumerate(values):
         value.voices = _independent(value.memories, heard)
         times = [said_again[one.fragment.id] for one in value.memories if one.fragment.id in said_again]
@@ -445,52 +458,7 @@ def _independent(memories: Sequence[CaseMemory], votes: Mapping[uuid.UUID, Seque
     return count
 
 
-def _owner_names(principal: Principal, ids: Collection[uuid.UUID | None]) -> dict[uuid.UUID | None, str]:
+def owner_names(principal: Principal, ids: Collection[uuid.UUID | None]) -> dict[uuid.UUID | None, str]:
+    """Return what these owners are called. Inside `access.enter`."""
     rows = Owner.objects.within(principal.project_id).filter(id__in=[one for one in ids if one])
     return {row.id: row.name.removeprefix("user:") for row in rows}
-
-
-@dataclass(frozen=True, slots=True)
-class CaseGroup:
-    """What waits of one source, owner, namespace or predicate: in how many cases, since when."""
-
-    id: str
-    name: str
-    cases: int
-    waiting: int
-    since: datetime.datetime
-    last_at: datetime.datetime
-
-
-# By what what waits is counted, and its column.
-GROUPS: Mapping[str, str] = {
-    "source": "said_by",
-    "owner": "newcomer__owner_id",
-    "namespace": "namespace__name",
-    "predicate": "predicate_digest",
-}
-
-
-def grouped(principal: Principal, questions: QuerySet[Any], by: str) -> list[CaseGroup]:
-    """Return what waits by one of GROUPS, the largest first. Inside `access.enter`."""
-    column = GROUPS[by]
-    groups = questions.annotate(said_by=SOURCE).values(column)
-    groups = groups.annotate(
-        cases=Count("key", distinct=True),
-        waits=Count(CHALLENGER, distinct=True),
-        since=Min("created_at"),
-        last=Max("created_at"),
-        sample=Min(Cast("id", TextField())),
-    )
-    found = list(groups.order_by("-waits", "since")[:MOST_GROUPS])
-    if by == "predicate":
-        samples = visible_conflicts(principal).filter(id__in=[group["sample"] for group in found])
-        words = {str(row.id): _words_of(row)[1] for row in with_claims(samples)}
-        named = [(words.get(group["sample"], ""),) * 2 for group in found]
-    else:
-        owners = _owner_names(principal, [group[column] for group in found]) if by == "owner" else {}
-        named = [(str(group[column] or ""), owners.get(group[column], str(group[column] or ""))) for group in found]
-    return [
-        CaseGroup(key, name, *(group[count] for count in ("cases", "waits", "since", "last")))
-        for (key, name), group in zip(named, found, strict=True)
-    ]

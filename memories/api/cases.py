@@ -12,7 +12,8 @@ from rest_framework.views import APIView
 
 from conflicts.enums import Keep
 from conflicts.resolution.case_decisions import CaseDecision, Typed, clear, settle_case, undo_case
-from conflicts.resolution.cases import Case, CaseKey, case_of, cases_of, grouped, listed, questions
+from conflicts.resolution.case_groups import grouped
+from conflicts.resolution.cases import Case, CaseKey, case_of, cases_of, listed, questions
 from memories import access, ingest
 from memories.access import Principal
 from memories.api.conflicts import CorrectionInput

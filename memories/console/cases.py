@@ -18,14 +18,12 @@ from django.views.decorators.http import require_safe
 from conflicts.enums import Keep
 from conflicts.resolution import AlreadyResolved, undo_all
 from conflicts.resolution.case_decisions import CLEARED_AT_ONCE, CaseDecision, Typed, clear, settle_case, undo_case
+from conflicts.resolution.case_groups import GROUPS, CaseGroup, grouped
 from conflicts.resolution.cases import (
-    GROUPS,
     CaseFilter,
-    CaseGroup,
     CaseKey,
     case_of,
     cases_of,
-    grouped,
     listed,
     questions,
 )

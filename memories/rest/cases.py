@@ -7,7 +7,8 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from conflicts.resolution.cases import GROUPS, Case, CaseFilter, CaseValue
+from conflicts.resolution.case_groups import GROUPS
+from conflicts.resolution.cases import Case, CaseFilter, CaseValue
 from memories.rest.fields import AboutUserQuery, Id, Text
 from memories.rest.inputs import namespace_form
 from memories.rest.rulings import RulingAnswer

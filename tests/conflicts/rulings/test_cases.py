@@ -1,5 +1,6 @@
 """Cases: what waits, by question, and how a question is settled at once."""
 
+import json
 import threading
 import uuid
 
@@ -238,6 +239,60 @@ def test_a_text_that_contradicts_is_a_value_too(carol, store_claim, bob):
     assert {one["value"]: one["stands"] for one in found["values"]} == {"$750": True, "$13": False}
     choose(carol, found, "$750")
     assert pending(carol) == []
+
+
+def shown(found):
+    return {
+        one["value"]: (one["negated"], one["stands"], one["ruled_out"], one["waiting"], one["excerpt"]["text"])
+        for one in found["values"]
+        if one["value"] != "$750" or one["negated"]
+    }
+
+
+def tell(agent, content):
+    body = {"namespace": "acme:main", "content": content, "provenance": {"source": "tool_output"}}
+    answer = agent.client.post("/api/v1/fragments", body, format="json")
+    assert answer.status_code == 201
+    return answer.json()["id"]
+
+
+def test_a_text_that_lost_is_told_of_until_it_is_forgotten(carol, store_claim, alice, bob):
+    store_claim("$750", claim=BUDGET)
+    text = "The user's budget is $13."
+    told = tell(bob, text)
+    choose(carol, case(carol), "$750")
+    settled = case(carol, status="settled")
+    assert shown(settled) == {"$13": (False, False, True, 0, text)}
+    assert shown(take_back(carol, settled)) == {"$13": (False, False, False, 1, text)}
+    choose(carol, case(carol), "$750")
+    assert alice.client.delete(f"/api/v1/fragments/{told}").status_code == 204
+    assert "$13" not in json.dumps(get(carol, f"cases/{settled['id']}"))
+
+
+def test_a_text_that_won_is_told_of_once(carol, store_claim, bob):
+    store_claim("$750", claim=BUDGET)
+    told = tell(bob, "The user's budget is $13.")
+    choose(carol, case(carol), "$13")
+    (value,) = [one for one in case(carol, status="settled")["values"] if one["value"] == "$13"]
+    assert (value["stands"], value["chosen"], value["memories"]) == (True, True, [told])
+
+
+def test_a_denial_that_won_is_told_of_and_hinders_no_other_value(carol, store_claim, bob, store_tool_claim, read_out):
+    store_claim("$750", claim=BUDGET)
+    text = "The user's budget is not $750."
+    tell(bob, text)
+    found = case(carol)
+    (denial,) = [one for one in found["values"] if one["negated"]]
+    settle(carol, found, choose=[denial["id"]])
+    settled = case(carol, status="settled")
+    assert shown(settled) == {"$750": (True, True, False, 0, text)}
+    store_tool_claim("$20", claim=BUDGET)
+    read_out("$84", claim=BUDGET)
+    found = case(carol)
+    settle(carol, found, choose=[denial["id"]], code=409)
+    choose(carol, found, "$20")
+    assert pending(carol) == []
+    assert ("$20", True) in [(one["value"], one["stands"]) for one in get(carol, f"cases/{found['id']}")["values"]]
 
 
 def test_filters_name_what_a_challenger_is(carol, question, store_claim, read_out):
