@@ -74,14 +74,15 @@ class NamespaceQuerySet(TenantQuerySet):
         """Return those of agents, without the scopes of users."""
         return self.filter(parent=None)
 
-    def ensure(self, *, project_id: uuid.UUID, name: str) -> "Namespace":
-        """Return the namespace or scope, made when it is missing; two writers at once make one."""
+    def ensure(self, *, project_id: uuid.UUID, name: str, new_id: uuid.UUID | None = None) -> "Namespace":
+        """Return the namespace or scope, made (by this id) when it is missing; two writers at once make one."""
         found: Namespace | None = self.within(project_id).named([name]).first()
         if found is not None:
             return found
         root, user = parts_of(name)
         more = {} if user is None else {"parent": self.ensure(project_id=project_id, name=root), "user": user}
-        self.bulk_create([Namespace(project_id=project_id, name=scope_name(root, user), **more)], ignore_conflicts=True)
+        row = Namespace(id=new_id or uuid.uuid4(), project_id=project_id, name=scope_name(root, user), **more)
+        self.bulk_create([row], ignore_conflicts=True)
         made: Namespace = self.within(project_id).named([name]).get()
         return made
 

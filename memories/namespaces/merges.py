@@ -15,7 +15,7 @@ from memories.models import EmbeddingModel, Fragment, Namespace, Operation, Orig
 from memories.models.enums import RecallCause
 from memories.models.namespace import is_written, scope_name
 from memories.models.sql import execute, fetch
-from memories.namespaces.copies import CopyRoute
+from memories.namespaces.copies import CopyRoute, new_id
 from memories.namespaces.deletion import refuse_stronger
 from memories.namespaces.diff import Lineup, compare_namespaces
 from memories.namespaces.forks import require_same_user, with_users
@@ -144,12 +144,17 @@ def merge(principal: Principal, operation: Operation, progress: Progress) -> dic
 
 
 def _ways(source: Namespace, target: Namespace, operation: Operation) -> Iterator[CopyRoute]:
-    """From the one to the other, then for each user of the source from scope to scope."""
+    """From the one to the other, then for each user of the source from scope to scope.
+
+    What is made for a user has an id by the plan, so that the run of a plan makes the memories that it named.
+    """
     yield CopyRoute(source, target, operation.id)
     scopes = Namespace.objects.within(source.project_id).below([source]).select_related("project")
+    plan = uuid.UUID(operation.options.get("plan_id") or str(operation.id))
     for scope in scopes.order_by("name"):
-        name = scope_name(target.name, scope.user)
-        yield CopyRoute(scope, Namespace.objects.ensure(project_id=target.project_id, name=name), operation.id)
+        new, name = new_id(scope.id, plan, 0), scope_name(target.name, scope.user)
+        there = Namespace.objects.ensure(project_id=target.project_id, name=name, new_id=new)
+        yield CopyRoute(scope, there, operation.id)
 
 
 def _combine_reports(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:

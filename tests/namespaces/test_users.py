@@ -67,3 +67,19 @@ def test_a_branch_that_becomes_its_sources_source_takes_its_users_along(alice, p
             Namespace.objects.within(principal.project_id).filter(user="ann").values_list("name", "forked_from__name")
         )
         assert dict(scopes) == {f"{MAIN}/ann": f"{SIDE}/ann", f"{SIDE}/ann": None}
+
+
+def test_a_plan_names_what_comes_of_it_for_users_that_the_target_does_not_know(alice, principal, place_of, merge, rows):
+    keep(alice, None, "Bees are kept here.", namespace=MAIN)
+    fork(principal, place_of, MAIN, SIDE)
+    told = {user: keep(alice, user, f"I am {user} and keep bees.", namespace=SIDE)["id"] for user in ("ann", "ben")}
+    plan = merge(dry_run=True)
+    with access.enter(principal, why="test"):
+        assert not Namespace.objects.within(principal.project_id).filter(parent__name=MAIN).exists()
+    done = merge(plan_id=str(plan.id))
+    assert (done.state, done.report["counts"]["added"]) == ("succeeded", 2)
+    for name in ("added", "sources"):
+        assert done.report[name] == plan.report[name]
+    assert set(plan.report["sources"].values()) == set(told.values())
+    made = {str(row.id) for user in told for row in rows(f"{MAIN}/{user}")}
+    assert made == set(plan.report["added"])
