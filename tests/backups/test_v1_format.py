@@ -145,18 +145,18 @@ BROKEN = {
     "no chunk": ({**ENVELOPE, "chunks": [7]}, "chunks[0]"),
     "unknown field": (with_chunk(surprise=1), "chunks[0]"),
     "id": (with_chunk(id="seven"), "no UUID"),
-    "text missing": (with_chunk(content=None), "texts"),
+    "text missing": (with_chunk(content=None), "chunks[0].content"),
     "born at zero": (with_chunk(createdAt=0), "chunks[0].createdAt"),
     "born before": (with_chunk(createdAt=-5), "chunks[0].createdAt"),
-    "born tomorrow": (with_chunk(createdAt="2999-01-01T00:00:00Z"), "created_at"),
+    "born tomorrow": (with_chunk(createdAt="2999-01-01T00:00:00Z"), "chunks[0].createdAt"),
     "born nowhere": (with_chunk(createdAt="2026-01-01T00:00:00"), "zone"),
     "no vector": (with_chunk(embedding=[]), "chunks[0]"),
     "nothing of a vector": (with_chunk(embedding=[0.0, 0.0]), "no direction"),
     "too many dimensions": (with_chunk(embedding=[0.5] * 9000), "dimensions"),
     "another project": (with_chunk(metadata={"namespace": "elsewhere:main"}), "another project's"),
     "a form that is none": (with_chunk(metadata={"tags": "mill"}), "tags"),
-    "no source": (with_chunk(metadata={"source": []}), "source is a text"),
-    "no extra": (with_chunk(metadata={"extra": 7}), "extra an object"),
+    "no source": (with_chunk(metadata={"source": []}), "chunks[0].metadata.source"),
+    "no extra": (with_chunk(metadata={"extra": 7}), "chunks[0].metadata.extra"),
     "a number too large": (json.dumps(with_chunk(embedding=[10**400, 1])).encode(), "too large"),
     "twice": ({**ENVELOPE, "chunks": [CHUNK, CHUNK]}, "chunks[1]"),
 }
@@ -171,9 +171,41 @@ def test_a_broken_one_names_its_chunk_and_changes_nothing(take_in, texts, storag
     assert (texts(), list(storage.glob("*"))) == ([], [])
 
 
-def test_what_the_database_refuses_changes_nothing(take_in, texts):
-    ended = take_in(with_chunk(metadata={"status": "holy"}))
-    assert (ended.state, ended.error["code"], texts()) == ("failed", "broken_bundle", [])
+CLAIM = {"subject": "Ada", "predicate": "age", "value": "6"}
+WRONG = {
+    "id": {"id": "seven"},
+    "content": {"content": " "},
+    "createdAt": {"createdAt": "2999-01-01T00:00:00Z"},
+    "updatedAt": {"updatedAt": "2026-01-01T00:00:00"},
+    "embedding": {"embedding": [0.5] * 9000},
+    "metadata.namespace": {"metadata": {"namespace": "acme:Two words"}},
+    "metadata.status": {"metadata": {"status": "holy"}},
+    "metadata.type": {"metadata": {"type": ""}},
+    "metadata.tags": {"metadata": {"tags": ["x" * 200]}},
+    "metadata.memorySubtype": {"metadata": {"memorySubtype": 7}},
+    "metadata.importance": {"metadata": {"importance": 7}},
+    "metadata.revision": {"metadata": {"revision": 2**40}},
+    "metadata.conversationId": {"metadata": {"conversationId": "x" * 300}},
+    "metadata.claim.subject": {"metadata": {"claim": {**CLAIM, "subject": "x" * 300}}},
+    "metadata.claims[0].verdict": {"metadata": {"claim": CLAIM, "claims": [{**CLAIM, "verdict": "odd"}]}},
+    "metadata.claim.validUntil": {
+        "metadata": {"claim": {**CLAIM, "validFrom": "2026-02-01T00:00:00Z", "validUntil": "2026-01-01T00:00:00Z"}}
+    },
+}
+
+
+@pytest.mark.parametrize("path", WRONG)
+def test_what_is_wrong_is_named_by_its_path_and_changes_nothing(alice, texts, storage, path):
+    later = {**CHUNK, "id": str(uuid.uuid4()), "createdAt": CHUNK["createdAt"] + 1000}
+    told = {**ENVELOPE, "chunks": [later, {**CHUNK, **WRONG[path]}]}
+    file = io.BytesIO(json.dumps(told).encode())
+    file.name = "memories.json"
+    answer = alice.client.post("/api/v1/restores", {"upload": file, "dry_run": "true"}, format="multipart")
+    assert (answer.status_code, answer.json()["code"]) == (400, "broken_bundle"), answer.json()
+    (error,) = answer.json()["errors"]
+    assert error["field"] == f"chunks[1].{path}"
+    assert answer.json()["detail"] == f"{error['field']}: {error['message']}"
+    assert (texts(), list(storage.glob("*"))) == ([], [])
 
 
 def test_unknown_versions_are_refused_unless_allowed(take_in, texts):

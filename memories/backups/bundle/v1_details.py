@@ -14,6 +14,20 @@ from memories.language import route
 from memories.models.claim import MOST_CLAIMS
 from memories.models.enums import ClaimScope, SourceClass
 
+# What it says of a memory, by the column; `extra` keeps the rest of it.
+NAMED = {
+    "type": "type",
+    "memorySubtype": "category",
+    "sourceType": "source_type",
+    "sourceId": "source_id",
+    "source": "source",
+    "importance": "importance",
+    "relevance": "base_relevance",
+    "tags": "tags",
+    "status": "status",
+    "revision": "revision",
+}
+# And what has to be of our shape.
 NAMES = {
     "eventAt": "event_at",
     "conversationId": "conversation_id",

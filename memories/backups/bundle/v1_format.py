@@ -19,13 +19,14 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from django.apps import apps
 
 from conflicts.authority import SOURCE_RANK
-from memories.backups.bundle import policies, v1_details, vectors
+from memories.backups.bundle import policies, v1_details, v1_faults, vectors
 from memories.backups.bundle.manifest import Footer, Manifest, canonical
 from memories.backups.bundle.reader import BrokenBundle, BundleLine, BundleReader, UnknownVersion, parsed
 from memories.backups.bundle.records import LISTS, LONGEST
 from memories.errors import NovaError
 from memories.models import Claim, Fragment, Namespace
 from memories.models.enums import ExportPolicy, FragmentType, SourceClass, SourceType
+from memories.models.namespace import is_written
 from memories.models.table_spec import specs
 
 VERSION = 1
@@ -33,19 +34,6 @@ RANKS = {str(source): rank for source, rank in SOURCE_RANK.items()}
 FIELDS = {"schemaVersion", "exportedAtMs", "selection", "counts", "chunks"}
 CHUNK = {"id", "content", "createdAt", "updatedAt"}
 MORE = {"metadata", "embedding", "embeddingModelId"}
-# What a chunk's metadata says of a memory, by the column; `extra` keeps the rest of it.
-NAMED = {
-    "type": "type",
-    "memorySubtype": "category",
-    "sourceType": "source_type",
-    "sourceId": "source_id",
-    "source": "source",
-    "importance": "importance",
-    "relevance": "base_relevance",
-    "tags": "tags",
-    "status": "status",
-    "revision": "revision",
-}
 DEFAULTS = {
     "type": FragmentType.SEMANTIC,
     "source_type": SourceType.MANUAL,
@@ -117,7 +105,7 @@ def envelope_of(file: BinaryIO, *, now: datetime.datetime) -> dict[str, Any]:
 
 def _chunk(line: BundleLine) -> dict[str, Any]:
     row = line.told["row"]
-    metadata = {"namespace": line.told["namespace"], **{name: row[column] for name, column in NAMED.items()}}
+    metadata = {"namespace": line.told["namespace"], **{name: row[column] for name, column in v1_details.NAMED.items()}}
     metadata |= v1_details.written(line.told)
     found = {
         "id": row["id"],
@@ -132,7 +120,8 @@ def _chunk(line: BundleLine) -> dict[str, Any]:
 
 
 def bundle_of(file: BinaryIO, *, project: str, now: datetime.datetime, allow_version: bool = False) -> BinaryIO:
-    """Return an envelope as a bundle of this project. Raise BrokenBundle, which names the chunk, and UnknownVersion.
+    """Return an envelope as a bundle of this project. Raise BrokenEnvelope, which names the field, BrokenBundle and
+    UnknownVersion.
 
     Chunks that name no namespace belong to the project's `main`.
     """
@@ -142,13 +131,19 @@ def bundle_of(file: BinaryIO, *, project: str, now: datetime.datetime, allow_ver
     places = sorted({record["namespace"] for _, record in found})
     at = _at_ms(content["exportedAtMs"], "exportedAtMs")
     bundle = _signed(at, places, project, [record for _, record in found])
+
+    def chunk_at(line: int) -> str:
+        place = line - 2 - len(places)
+        return f"chunks[{found[place][0]}]" if 0 <= place < len(found) else "the envelope"
+
     try:
-        for _ in BundleReader(bundle, now=now).lines():
-            pass
+        for line in BundleReader(bundle, now=now).lines():
+            if line.kind == "fragment":
+                v1_faults.check(chunk_at(line.number), line.told)
+    except v1_faults.BrokenEnvelope:
+        raise
     except BrokenBundle as error:
-        place = error.line - 2 - len(places)
-        where = f"chunks[{found[place][0]}]" if 0 <= place < len(found) else "the envelope"
-        raise BrokenBundle(1, f"{where}: {error.why}") from error
+        raise v1_faults.retold(chunk_at(error.line), error) from error
     bundle.seek(0)
     return bundle
 
@@ -172,29 +167,20 @@ def _parsed(raw: bytes, *, allow_version: bool) -> dict[str, Any]:
 def _record(number: int, chunk: Any, *, project: str) -> tuple[int, dict[str, Any]]:
     """Return a chunk as a fragment's record."""
 
-    def refuse(why: str) -> NoReturn:
-        raise BrokenBundle(1, f"chunks[{number}]: {why}")
+    def refuse(why: str, at: str = "") -> NoReturn:
+        raise v1_faults.BrokenEnvelope(f"chunks[{number}]{at}", why)
 
-    if type(chunk) is not dict or not CHUNK <= chunk.keys() <= CHUNK | MORE:
-        refuse(f"a chunk has {', '.join(sorted(CHUNK))}, and may have {', '.join(sorted(MORE))}")
-    more = chunk.get("metadata") or {}
-    if type(more) is not dict or not isinstance(chunk["id"], str) or not isinstance(chunk["content"], str):
-        refuse("id and content are texts, metadata is an object")
-    try:
-        which = str(uuid.UUID(chunk["id"]))
-    except ValueError:
-        refuse("its id is no UUID")
-    place = more.get("namespace", f"{project}:main")
-    if not isinstance(place, str) or not place.startswith(f"{project}:"):
-        refuse("its namespace is another project's")
+    which, place, more = _named(chunk, project, refuse)
     row = _row(Fragment(agent_id=place.partition(":")[2][:63], **DEFAULTS))
-    row |= {column: more[name] for name, column in NAMED.items() if name in more}
+    row |= {column: more[name] for name, column in v1_details.NAMED.items() if name in more}
     details = v1_details.read(more, chunk["content"])
     extra = more.get("extra", {})
-    if not isinstance(row["source"], str) or type(extra) is not dict:
-        refuse("source is a text, extra an object")
+    if not isinstance(row["source"], str):
+        refuse("it is no text", ".metadata.source")
+    if type(extra) is not dict:
+        refuse("it is no object", ".metadata.extra")
     row |= {"id": which, "content": chunk["content"], "authority": RANKS.get(row["source"], 1), **details.columns}
-    known = {*NAMED, *details.names, "namespace", "extra"}
+    known = {*v1_details.NAMED, *details.names, "namespace", "extra"}
     row["extra"] = {name: value for name, value in more.items() if name not in known} | extra
     row |= {name: _time(chunk[key], f"chunks[{number}].{key}") for name, key in TIMES}
     said = [_row(Claim(**claim | {"authority": min(row["authority"], claim["authority"])})) for claim in details.claims]
@@ -206,6 +192,28 @@ def _record(number: int, chunk: Any, *, project: str) -> tuple[int, dict[str, An
     if chunk.get("embedding") is not None:
         record["vectors"] = [_vector(chunk, refuse)]
     return number, record
+
+
+def _named(chunk: Any, project: str, refuse: Any) -> tuple[str, str, dict[str, Any]]:
+    """Return the chunk's id, its namespace and its metadata."""
+    if type(chunk) is not dict or not CHUNK <= chunk.keys() <= CHUNK | MORE:
+        refuse(f"a chunk has {', '.join(sorted(CHUNK))}, and may have {', '.join(sorted(MORE))}")
+    more = chunk.get("metadata") or {}
+    if type(more) is not dict:
+        refuse("it is no object", ".metadata")
+    for name in ("id", "content"):
+        if not isinstance(chunk[name], str):
+            refuse("it is no text", f".{name}")
+    try:
+        which = str(uuid.UUID(chunk["id"]))
+    except ValueError:
+        refuse("it is no UUID", ".id")
+    place = more.get("namespace", f"{project}:main")
+    if not isinstance(place, str) or not place.startswith(f"{project}:"):
+        refuse("it is another project's", ".metadata.namespace")
+    if not is_written(place):
+        refuse("it is not written as project:agent", ".metadata.namespace")
+    return which, place, more
 
 
 TIMES = (("created_at", "createdAt"), ("updated_at", "updatedAt"))
@@ -221,18 +229,18 @@ def _row(instance: Any) -> dict[str, Any]:
 def _vector(chunk: Mapping[str, Any], refuse: Any) -> dict[str, Any]:
     numbers = chunk["embedding"]
     if type(numbers) is not list or not numbers or any(type(n) not in (int, float) for n in numbers):
-        refuse("its embedding is no list of numbers")
+        refuse("it is no list of numbers", ".embedding")
     try:
         found = np.asarray(numbers, dtype=np.float64)
     except OverflowError:
-        refuse("its embedding holds a number that is too large")
+        refuse("it holds a number that is too large", ".embedding")
     with np.errstate(over="ignore"):
         length = float(np.linalg.norm(found))
     if not (math.isfinite(length) and length > 0):
-        refuse("its embedding has no direction")
+        refuse("it has no direction", ".embedding")
     model = chunk.get("embeddingModelId") or f"legacy_{len(numbers)}"
     if not isinstance(model, str):
-        refuse("its embeddingModelId is no text")
+        refuse("it is no text", ".embeddingModelId")
     packed = base64.b64encode((found / length).astype("<f4").tobytes()).decode()
     return {"model": model, "dim": len(numbers), "vector": packed}
 
@@ -245,12 +253,12 @@ def _time(record: Any, name: str) -> str:
             raise ValueError
         return at.astimezone(datetime.UTC).isoformat()
     except (ValueError, OverflowError) as error:
-        raise BrokenBundle(1, f"{name} is no time with a zone") from error
+        raise v1_faults.BrokenEnvelope(name, "it is no time with a zone") from error
 
 
 def _at_ms(record: Any, name: str) -> datetime.datetime:
     if type(record) not in (int, float) or not 0 < record < 4e12:
-        raise BrokenBundle(1, f"{name} is no number of milliseconds since 1970")
+        raise v1_faults.BrokenEnvelope(name, "it is no number of milliseconds since 1970")
     return datetime.datetime.fromtimestamp(record / 1000, datetime.UTC)
 
 
