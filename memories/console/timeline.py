@@ -45,6 +45,8 @@ DECISIONS = {
     "reject": "The challenger was rejected",
     "keep_both": "Both were kept",
 }
+# What was forgotten at once, not by an operation.
+AT_ONCE = {"memories": "Forgot", "user": "Erased a user"}
 PAGES = {TimelineKind.DECISION: "conflict", TimelineKind.CONTAINMENT: "containment"}
 
 
@@ -98,13 +100,19 @@ def _entry(entry: Entry, names: dict[uuid.UUID, str], *, is_admin: bool) -> Show
     icon, done, undone = WORDS.get(
         TimelineKind(entry.kind), ("scale", DECISIONS.get(entry.action, "Decided"), "A decision was taken back")
     )
-    page = PAGES.get(TimelineKind(entry.kind), "operation")
-    # Containments are for admins to see.
-    address = reverse(f"console:{page}", args=[entry.id]) if is_admin or page != "containment" else ""
     who = names.get(entry.owner_id, "") if entry.owner_id else ""
     before = {"namespace": entry.namespace or "", "to": (entry.at - MOMENT).isoformat()}
     back = f"{reverse('console:rollbacks')}?{urlencode(before)}" if is_admin else ""
-    return ShownEntry(entry, icon, undone if entry.undoes else done, who, address, back)
+    words = AT_ONCE.get(entry.action) or (undone if entry.undoes else done)
+    return ShownEntry(entry, icon, words, who, _address(entry, is_admin=is_admin), back)
+
+
+def _address(entry: Entry, *, is_admin: bool) -> str:
+    """Return where an entry leads; containments, and the audit of what is gone, are for admins to see."""
+    if entry.action in AT_ONCE:
+        return f"{reverse('console:audit')}?{urlencode({'about': entry.id})}" if is_admin else ""
+    page = PAGES.get(TimelineKind(entry.kind), "operation")
+    return reverse(f"console:{page}", args=[entry.id]) if is_admin or page != "containment" else ""
 
 
 @require_safe

@@ -144,7 +144,7 @@ def run(principal: Principal, operation: Operation, progress: Progress) -> dict[
     if operation.dry_run:
         request, purge = ErasureRequest.read(options), options["purge_backups"]
         return preview(principal, operation.namespace, request, purge_backups=purge, now=now).report()
-    with progress.alive(), access.enter(principal, why="forget"):
+    with progress.alive(), access.enter(principal, why="forget many"):
         report = forget_all(
             principal,
             operation.namespace,

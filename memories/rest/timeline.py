@@ -27,11 +27,15 @@ class EntryAnswer(serializers.Serializer[Any]):
 
     kind = serializers.ChoiceField(TimelineKind.choices)
     at = serializers.DateTimeField()
-    id = serializers.UUIDField(help_text="Of the conflict, the operation or the containment.")
+    id = serializers.UUIDField(
+        help_text="Of the conflict, the operation or the containment; of a forgetting at once the first memory's."
+    )
     namespace = serializers.CharField(allow_null=True, help_text="null: of all of the project.")
     user = serializers.CharField(allow_null=True)
     owner_id = serializers.UUIDField(allow_null=True, help_text="Who did it; null: the service itself.")
-    action = serializers.CharField(help_text="Of a decision: supersede, reject or keep_both.")
+    action = serializers.CharField(
+        help_text="Of a decision: supersede, reject or keep_both; of a forgetting at once: memories or user."
+    )
     undoes = serializers.UUIDField(allow_null=True, help_text="What it took back.")
 
 

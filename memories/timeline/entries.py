@@ -1,4 +1,4 @@
-"""Entries: decisions, operations and containments in the order of their transactions, read from row history."""
+"""Entries: what was decided, done, contained and forgotten, in the order of its transactions, read from row history."""
 
 import datetime
 import uuid
@@ -9,6 +9,7 @@ from django.db.models import TextChoices
 
 from memories import access
 from memories.access import Principal
+from memories.access.users import ERASED
 from memories.cursors import BadCursor, Cursor
 from memories.models.sql import fetch
 
@@ -56,12 +57,12 @@ class Entry:
     number: int
     kind: str
     at: datetime.datetime
-    # Of the conflict, the operation or the containment.
+    # Of the conflict, the operation or the containment; of a forgetting at once of the first memory that went.
     id: uuid.UUID
     namespace: str | None
     user: str | None
     owner_id: uuid.UUID | None
-    # Of a decision what was decided.
+    # Of a decision what was decided; of a forgetting at once what went: `memories`, `user`.
     action: str
     undoes: uuid.UUID | None
 
@@ -78,6 +79,8 @@ class TimelinePage:
     more: bool
 
 
+# The reasons of a transaction that forgets at once: at whatever door, of the graph's tools, by filter.
+FORGETTING = ("forget", "graph", "POST api/v1/forget")
 # `b` is the same conflict before the event: it waited, or was decided.
 SOURCES = {
     1: """
@@ -108,6 +111,19 @@ SOURCES = {
             NULL::uuid AS namespace_id, e.pgh_context, '' AS action,
             CASE WHEN e.pgh_label = 'update' THEN e.pgh_obj_id END AS undoes
         FROM memories_containmentevent e WHERE e.pgh_label IN ('insert', 'update') AND %(all)s""",
+    # One for each namespace of a transaction; the scopes of an erased user are gone, and told as one. An operation that
+    # forgets says another reason: it stands on the line itself.
+    4: f"""
+        SELECT e.recorded_in, 4 AS place, e.pgh_id, 'forgetting' AS kind, e.pgh_created_at AS at, e.fragment_id AS id,
+            e.namespace_id, e.pgh_context, CASE WHEN w.of_user THEN 'user' ELSE 'memories' END AS action,
+            NULL::uuid AS undoes
+        FROM memories_erasureevent e CROSS JOIN LATERAL (SELECT e.pgh_context ->> 'why' = '{ERASED}' AS of_user) AS w
+        WHERE e.pgh_label = 'insert' AND (w.of_user OR e.pgh_context ->> 'why' = ANY (%(forgetting)s))
+            AND (e.namespace_id = ANY (%(namespaces)s) OR (e.namespace_id IS NULL OR w.of_user) AND %(all)s)
+            AND NOT EXISTS (
+                SELECT FROM memories_erasureevent f
+                WHERE f.project_id = e.project_id AND f.recorded_in = e.recorded_in AND f.pgh_id < e.pgh_id
+                    AND (w.of_user OR f.namespace_id IS NOT DISTINCT FROM e.namespace_id))""",
 }
 BEYOND = "(e.recorded_in, {place}, e.pgh_id) {side} (%(recorded_in)s::text::xid8, %(place)s, %(number)s)"
 QUERY = """
@@ -141,6 +157,7 @@ def entries(
             "namespaces": [scope.id for scope in scopes],
             "all": namespace is None and principal.asks_for_all,
             "kinds": list(kinds),
+            "forgetting": list(FORGETTING),
             "since": since,
             "until": until,
             **{"recorded_in": str(recorded_in), "place": place, "number": number, "limit": limit + 1},

@@ -28,6 +28,18 @@ def test_by_kind(adam, challenge):
     assert adam.get("/timeline/?cursor=nonsense").status_code == 404
 
 
+def test_what_was_forgotten_stands_there_without_its_text(adam, vera, held):
+    post(adam, f"/memories/{held.id}/act/", action="forget", confirm="forget")
+    page = adam.get("/timeline/?kind=forgetting")
+    assert "Forgot acme:main user:adam" in words(page)
+    assert f"/audit/?about={held.id}" in page.text
+    assert "deleted" in words(adam.get(f"/audit/?about={held.id}"))
+    seen = vera.get("/timeline/?kind=forgetting")
+    assert "Forgot acme:main" in words(seen)
+    assert "/audit/" not in seen.text
+    assert "750" not in page.text + seen.text
+
+
 @pytest.mark.usefixtures("held")
 def test_what_changed_since(vera):
     page = vera.get("/timeline/changes/", {"since": "2026-01-01T00:00:00+00:00"})

@@ -6,6 +6,7 @@ import pytest
 
 from memories import access, jobs
 from memories.models import Namespace
+from memories.rest.users import address_of
 
 SIDES = ("before", "after")
 
@@ -97,6 +98,41 @@ def test_what_ended_by_itself_is_no_decision(alice, bob):
     waits = said(bob, "$2")
     assert alice.client.delete(f"/api/v1/fragments/{waits['id']}").status_code == 204
     assert line(alice) == []
+
+
+def test_what_was_forgotten_at_once_is_an_entry_that_names_nothing_of_it(alice, carol, agent_of, project, main):
+    gone, of_ann = said(alice, "$8", predicate="fee"), said(alice, "$9", user="ann")
+    many = [said(alice, f"${n}", predicate=f"price {n}")["id"] for n in range(2)]
+    assert carol.client.delete(f"/api/v1/fragments/{gone['id']}").status_code == 204
+    body = {"namespace": main, "ids": many, "expected_count": 2}
+    assert carol.client.post("/api/v1/forget", body, format="json").status_code == 200
+    assert carol.client.delete(f"/api/v1/fragments/{of_ann['id']}?user=ann").status_code == 204
+    both, one = line(carol, kind="forgetting")
+    assert (one["id"], one["namespace"], one["action"]) == (gone["id"], main, "memories")
+    assert (both["id"] in many, both["namespace"], both["action"]) == (True, main, "memories")
+    assert {each["owner_id"] for each in (both, one)} == {str(carol.principal.owner_id)}
+    (of_user,) = line(carol, kind="forgetting", user="ann", namespace=main)
+    assert (of_user["id"], of_user["namespace"], of_user["user"]) == (of_ann["id"], main, "ann")
+    here = agent_of(project, owner="here", namespaces=[main], verbs=["read"])
+    assert line(here, kind="forgetting") == [both, one]
+
+
+def test_an_erased_user_is_an_entry_without_the_name(alice, carol, agent_of, project, main):
+    said(alice, "$10", user="ann")
+    said(alice, "$11", user="ann", namespace=f"{main}-2")
+    assert carol.client.delete(f"/api/v1/users/{address_of('ann')}?expected_count=2").status_code == 200
+    (erased,) = line(carol, kind="forgetting")
+    assert (erased["namespace"], erased["user"], erased["action"]) == (None, None, "user")
+    assert erased["owner_id"] == str(carol.principal.owner_id)
+    here = agent_of(project, owner="here", namespaces=[main], verbs=["read"])
+    assert line(here, kind="forgetting") == []
+
+
+def test_an_operation_that_forgets_many_is_one_entry(alice, carol, principal, main):
+    gone = said(alice, "$1", source="user_explicit")
+    how = {"filters": {}, "ids": [gone["id"]], "expected_count": 1, "authority": 6, "purge_backups": False}
+    run = done(principal, "forget", main, **how)
+    assert [(one["kind"], one["id"], one["action"]) for one in line(carol)] == [("forgetting", str(run.id), "")]
 
 
 @pytest.mark.usefixtures("storage")
