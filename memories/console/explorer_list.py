@@ -2,7 +2,7 @@
 
 import datetime
 import uuid
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django.contrib.postgres.expressions import ArraySubquery
@@ -36,6 +36,16 @@ class MemoryRow:
 
 
 @dataclass(frozen=True, slots=True)
+class FoundRows:
+    """What a search found; where it `is_unanswered`, an agent is told nothing, and these are only the nearest."""
+
+    rows: list[MemoryRow] = field(default_factory=list)
+    missed: list[Missed] = field(default_factory=list)
+    degraded: bool = False
+    is_unanswered: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Listing:
     """A page of the list."""
 
@@ -45,8 +55,7 @@ class Listing:
     older: str | None
     names: list[str]
     is_new: bool
-    degraded: bool = False
-    missed: list[Missed] = field(default_factory=list)
+    search: FoundRows
 
     @property
     def has_users(self) -> bool:
@@ -66,11 +75,11 @@ def browse(principal: Principal, query: ExplorerQuery, *, now: datetime.datetime
         facets = facets_of(rows, query, namespaces)
         page = [] if query.q else _page(rows, query, scopes)
     names = [namespace.name for namespace in namespaces]
-    found, missed, degraded = _search(principal, query, namespaces, now) if query.q else ([], [], False)
+    search = _search(principal, query, namespaces, now) if query.q else FoundRows()
     shown = [MemoryRow(row, row.trust_at(now), query.url(row.id)) for row in page[:PAGE]]
     older = query.url(cursor=Cursor.at(page[PAGE - 1], NEWEST_FIRST)) if len(page) > PAGE else None
     is_new = not query.narrowed and not any(option.count for option in facets[0].options)
-    return Listing(found or shown, facets, facets[1].total, older, names, is_new, degraded, missed)
+    return Listing(search.rows or shown, facets, facets[1].total, older, names, is_new, search)
 
 
 def _page(rows: QuerySet[Any], query: ExplorerQuery, scopes: NamespaceQuerySet) -> list[Fragment]:
@@ -105,7 +114,7 @@ def _newest(rows: QuerySet[Any], namespaces: list[Namespace], statuses: list[str
 
 def _search(
     principal: Principal, query: ExplorerQuery, namespaces: list[Namespace], now: datetime.datetime
-) -> tuple[list[MemoryRow], list[Missed], bool]:
+) -> FoundRows:
     """Return the best hits and the near misses; about a user what that user would be answered, the shared too.
 
     A person's look is no use by an agent, and keeps nothing from fading.
@@ -113,7 +122,11 @@ def _search(
     names = [namespace.name for namespace in namespaces]
     if query.user:
         principal = principal.of_user(query.user)
-    results = find(principal, question_of(query, project=principal.project, names=names), now=now)
+    question = question_of(query, project=principal.project, names=names)
+    results = find(principal, replace(question, floor=None), now=now)
+    is_unanswered = results.nothing_relevant
+    if is_unanswered:
+        results = find(principal, question, now=now)
     reasons, missed = reasons_of(principal, results.explanation)
     weights = query.weighing
     passing = {hit.fragment.id for hit in results.hits}
@@ -133,4 +146,4 @@ def _search(
         for hit in results.hits
         if hit.fragment.id in passing and (query.user or query.namespace in ("", hit.fragment.namespace.root_name))
     ]
-    return rows[:HITS], missed, "embedder" in results.degraded
+    return FoundRows(rows[:HITS], missed, "embedder" in results.degraded, is_unanswered)

@@ -13,7 +13,8 @@ from memories import access, ingest
 from memories.access import keys
 from memories.console import explorer_list
 from memories.cursors import Cursor
-from memories.models import Access, Fragment
+from memories.models import Access, EmbeddingModel, Fragment
+from memories.providers import active_model
 from tests.conftest import stored
 from tests.console.conftest import words
 
@@ -61,6 +62,15 @@ def test_searching_ranks_and_says_why(vera, marsh):
     widths = [float(width) for width in re.findall(r'<rect class="\w+" x="[\d.]+" y="0" width="([\d.]+)"', page.text)]
     score = float(re.search(r"Score (0\.\d\d)", page.text).group(1))
     assert sum(widths[:4]) == pytest.approx(100 * score, abs=0.6)
+
+
+def test_a_question_that_nothing_answers_is_told_so_beside_the_nearest(vera, marsh):
+    active_model()
+    EmbeddingModel.objects.update(floor=0.4)
+    page = vera.get(WHERE, {"q": "thanks a lot"})
+    assert "Nothing here answers that: an agent would get no memory. The nearest 3 :" in words(page)
+    assert len(ids(page)) == 3
+    assert "3 memories, best first" in words(vera.get(WHERE, {"q": "where does the heron nest?"}))
 
 
 def test_looking_does_not_count_as_use(vera, principal, marsh):
