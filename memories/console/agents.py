@@ -61,6 +61,7 @@ def _page(request: Any, refusal: Refusal | None = None) -> HttpResponse:
         page = page_of(every, request.GET, of="agents")
         rows = page.rows
         written = Fragment.objects.within(principal.project_id).filter(grant_id__in={row.grant_id for row in rows})
+        written = written.unforked()
         counted = written.order_by().values_list("grant_id", "status").annotate(n=Count("id"))
         counts = Counter({(grant, status): n for grant, status, n in counted})
         clients = {row.key_id: row for row in Authorization.objects.within(principal.project_id).filter(key__in=rows)}

@@ -15,6 +15,7 @@ from memories.console.figures import CROSSINGS, crossing, in_tenth_of_relevance,
 from memories.cursors import Cursor
 from memories.models import ApiKey
 from memories.models.enums import FragmentType, SourceClass, Status, Tier
+from memories.models.fragment import FragmentQuerySet
 from memories.models.namespace import SHARED, BadUser, parts_of, user_of
 from memories.retrieval import BALANCED, Filters, Question
 from memories.upkeep.thresholds import thresholds_of
@@ -220,7 +221,7 @@ class ExplorerQuery:
         here = Q(namespace__name=self.namespace) | Q(namespace__parent__name=self.namespace) if self.namespace else Q()
         return here & Q(**{column: value for column, value in body.items() if value})
 
-    def narrow(self, rows: QuerySet[Any], *, project_id: uuid.UUID, now: datetime.datetime) -> QuerySet[Any]:
+    def narrow(self, rows: FragmentQuerySet, *, project_id: uuid.UUID, now: datetime.datetime) -> QuerySet[Any]:
         """Return the rows that pass every other filter."""
         tags = [self.tag] if self.tag else []
         rows = rows.filter(Filters(tags=tags, since=self.since, until=self.until).conditions())
@@ -229,6 +230,8 @@ class ExplorerQuery:
         if self.key:
             known = ApiKey.objects.within(project_id).filter(key_id=self.key)
             rows = rows.filter(grant_id__in=known.values("grant_id"))
+            # No key wrote what a branch copied: that is listed where the branch is asked for.
+            rows = rows if self.namespace else rows.unforked()
         if self.trust:
             rows = in_tenth_of_trust(rows, int(self.trust[2:]))
         if not self.relevance:

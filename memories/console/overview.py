@@ -64,10 +64,14 @@ def overview(principal: Principal, *, now: datetime.datetime) -> Overview:
         own = thresholds_of(principal.project_id)
         found = figures_of(rows, since=since, now=now, own=own)
         opened = _opened_by_day(principal, since)
-        saved = [_backup(proofs, now)] if Verb.ADMIN in principal.verbs else []
+        saved = (
+            [_backup(proofs, now)]
+            if Verb.ADMIN in principal.verbs
+            else []
+        )
         capacity = upkeep.lifecycle.Capacity.of(found.total, own)
         return Overview(
-            needs=[*_needs(principal, found.held, now), *_proposed(principal, namespaces, now), *saved],
+            needs=[*_needs(principal, rows, found.held, now), *_proposed(principal, namespaces, now), *saved],
             counts=[(word, found.status[word], _list(status=word)) for word in Status.values],
             growth=bars(
                 [(str(day), found.stored[day]) for day in days],
@@ -104,7 +108,7 @@ def _opened_by_day(principal: Principal, since: datetime.datetime) -> dict[Any, 
     return dict(days.annotate(n=Count("id")))
 
 
-def _needs(principal: Principal, held: int, now: datetime.datetime) -> list[Need]:
+def _needs(principal: Principal, rows: Any, held: int, now: datetime.datetime) -> list[Need]:
     left, oldest = queue_length(principal)
     failed = Operation.objects.within(principal.project_id).filter(
         state=OperationState.FAILED, finished_at__gte=now - WEEK
@@ -129,10 +133,17 @@ def _needs(principal: Principal, held: int, now: datetime.datetime) -> list[Need
             "quarantined" if held else "ok",
             "New in quarantine",
             str(held),
-            "in the last week",
+            _in_a_week(rows, held, now),
             _list(status=Status.QUARANTINED.value, day=f"{_days(now)[-WEEK.days]}{ON}"),
         ),
     ]
+
+
+def _in_a_week(rows: Any, held: int, now: datetime.datetime) -> str:
+    """Return over which time so many were held, and how many of them branches copied: the queue has those once."""
+    recent = rows.filter(status=Status.QUARANTINED, created_at__date__gt=(now - WEEK).date())
+    copied = held - recent.unforked().count() if held else 0
+    return "in the last week" + (f", {copied} of them copied by branches" if copied > 0 else "")
 
 
 def _proposed(principal: Principal, namespaces: NamespaceQuerySet, now: datetime.datetime) -> list[Need]:

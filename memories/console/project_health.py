@@ -45,11 +45,12 @@ class HealthFigure:
 
 @dataclass(frozen=True, slots=True)
 class SupersessionRow:
-    """What yielded, and to what, with their texts."""
+    """What yielded, and to what, with their texts, and where."""
 
     row: SilentSupersession
     former: str
     standing: str
+    namespace: Any
 
 
 @require_safe
@@ -119,7 +120,10 @@ def _told(principal: Principal, report: ProjectHealth) -> list[SupersessionRow]:
         rows = Fragment.objects.within(principal.project_id).filter(
             id__in=ids, namespace__in=access.readable_scopes(principal)
         )
-        texts = dict(rows.values_list("id", "content"))
+        found = {row.id: row for row in rows.select_related("namespace")}
+    texts = {which: row.content for which, row in found.items()}
     return [
-        SupersessionRow(row, texts.get(row.id, ""), texts.get(row.superseded_by, "")) for row in report.supersessions
+        SupersessionRow(row, texts.get(row.id, ""), texts.get(row.superseded_by, ""), found[row.id].namespace)
+        for row in report.supersessions
+        if row.id in found
     ]

@@ -7,6 +7,7 @@ from typing import Any
 from django.http import QueryDict
 
 from conflicts.resolution import waiting, with_claims
+from conflicts.resolution.review_queue import unforked
 from conflicts.rulings import of_conflicts
 from memories.access import Principal
 from memories.console.decisions import DecisionNotice
@@ -40,8 +41,11 @@ class DecisionAbout:
 
 
 def list_settled(principal: Principal, query: QueryDict) -> Page:
-    """Return what people have settled and not taken back, the newest first. Inside `access.enter`."""
-    rows = waiting(principal, status="resolved").filter(resolved_by__isnull=False)
+    """Return what people have settled and not taken back, the newest first, without the copies of branches.
+
+    Inside `access.enter`.
+    """
+    rows = unforked(waiting(principal, status="resolved").filter(resolved_by__isnull=False))
     page = page_of(rows, query, of="review", by="resolved_at")
     names = names_of(principal, [row.resolved_by for row in page.rows])
     left = of_conflicts(principal.project_id, [row.id for row in page.rows])

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import connection, models
-from django.db.models import lookups
+from django.db.models import Exists, OuterRef, lookups
 from django.db.models.expressions import RawSQL
 from django.db.models.functions import Length
 from django.utils import timezone
 
+from memories.models.branch import Origin
 from memories.models.enums import INSTRUCTION, Compression, FragmentType, Outcome, SourceClass, SourceType, Status, Tier
 from memories.models.history import tracked
 from memories.models.scoring import (
@@ -74,6 +75,13 @@ class FragmentQuerySet(TenantQuerySet):
     def newest_first(self) -> Self:
         """In the order of lists and cursors."""
         return self.order_by("-created_at", "-id")
+
+    def unforked(self) -> Self:
+        """Return those that no fork and no restore into a branch copied from where it branched off."""
+        copies = Origin.objects.filter(
+            fragment_id=OuterRef("id"), operation_id=None, namespace__forked_from__isnull=False
+        )
+        return self.exclude(Exists(copies))
 
     def saying(self, content: str) -> Self:
         """Return those of this text, in any guise by which it would be barred."""

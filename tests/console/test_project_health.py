@@ -118,7 +118,7 @@ def test_it_is_of_what_the_key_reads(alice, charlie, lived):
 def test_the_page_tells_it(vera, lived):
     text = words(vera.get("/health/"))
     assert "50 % Claim something 1 of 2" in text
-    assert "The budget is $750." in text
+    assert "acme:main The budget is $750." in text
     assert "1 memory yielded to another one in thirty days" in text
     assert "Nothing was replaced" in words(vera.get("/health/?namespace=acme:side"))
 

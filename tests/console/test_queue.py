@@ -1,5 +1,6 @@
 """/review/: the list of what waits: its pages, and what branches took over."""
 
+import html
 import re
 import uuid
 
@@ -33,6 +34,20 @@ def test_a_fork_does_not_double_what_waits(rita, challenge, fork):
     assert listed(page) == [str(conflicts[0].id), str(conflicts[1].id)]
     assert "Copies in branches, decided there: acme:side (2)" in words(page)
     assert "2 Conflicts waiting" in words(rita.get("/")) or "Conflicts waiting 2" in words(rita.get("/"))
+
+
+def test_a_fork_doubles_no_other_number_nor_list(rita, adam, challenge, fork):
+    conflicts = [challenge("$0"), challenge("$5"), challenge("$7")]
+    decide(rita, conflicts[2], "reject")
+    fork()
+    assert "in the last week, 2 of them copied by branches" in words(rita.get("/"))
+    assert words(rita.get("/review/?settled=1")).count("Rejected by") == 1
+    links = re.findall(r'href="(/memories/[^"]+)">.*?</span>\s*(\d+)</a>', adam.get("/agents/").text, re.DOTALL)
+    (quarantined,) = (link for link in links if "quarantined" in link[0])
+    assert quarantined[1] == "2"
+    listed_by_key = html.unescape(quarantined[0])
+    assert adam.get(listed_by_key).text.count("data-row") == 2
+    assert adam.get(f"{listed_by_key}&namespace=acme:side").text.count("data-row") == 2
 
 
 def test_a_branch_that_is_chosen_lists_its_copies(rita, challenge, fork):
