@@ -154,3 +154,8 @@ def test_no_text_fails_a_consolidation(run, remember, said):
 
 def test_people_are_told_how_many_were_set_aside():
     assert report_lines({"set_aside": [{"id": "x"}, {"id": "y"}]}) == [("set aside, for the run failed on them", "2")]
+
+
+def test_people_are_told_how_many_memories_went_with_a_restore_taken_back():
+    undone = {"operation": "x", "restored": 0, "deleted": {"acme:main": 2, "acme:main/ann": 1}}
+    assert report_lines(undone)[-1] == ("memories taken away with their namespaces", "3")

@@ -78,6 +78,8 @@ def _of_undo(report: Mapping[str, Any]) -> list[Line]:
     found: list[Line] = [("takes back", report["operation"])]
     if "restored" in report:
         found.append(("rows as before", str(report["restored"])))
+    if gone := report.get("deleted"):  # namespaces that a restore had made, by name
+        found.append(("memories taken away with their namespaces", str(sum(gone.values()))))
     if "changed_since" in report:
         found.append(("memories changed since", str(report["changed_since"]["count"])))
     return found
