@@ -17,7 +17,7 @@ from memories.console.charts import Chart, bars, stacks
 from memories.console.explorer_query import ALL, ON, ExplorerQuery
 from memories.console.figures import WEEK, Figures, figures_of
 from memories.console.searches import Searches, searches_of
-from memories.models import Fragment, Operation, Proposal
+from memories.models import Backup, Fragment, Operation, Proposal
 from memories.models.enums import OperationState, SourceClass, Status, Verb
 from memories.models.namespace import NamespaceQuerySet
 from memories.upkeep.thresholds import thresholds_of
@@ -65,7 +65,7 @@ def overview(principal: Principal, *, now: datetime.datetime) -> Overview:
         found = figures_of(rows, since=since, now=now, own=own)
         opened = _opened_by_day(principal, since)
         saved = (
-            [_backup(proofs, now)]
+            [_backup(proofs, now, broken=Backup.objects.within(principal.project_id).broken().count())]
             if Verb.ADMIN in principal.verbs
             else []
         )
@@ -160,7 +160,7 @@ def _since(oldest: datetime.datetime | None, now: datetime.datetime) -> str:
     if oldest is None:
         return "nothing to decide"
     days = (now - oldest).days
-    return f"the oldest for {days} {'day' if days == 1 else 'days'}" if days else "the oldest since today"
+    return f"the oldest for {days} {'day' if days == 1 else 'days'}" if days else "the oldest from today"
 
 
 def _days_ago(at: datetime.datetime, now: datetime.datetime) -> str:
@@ -168,7 +168,7 @@ def _days_ago(at: datetime.datetime, now: datetime.datetime) -> str:
     return f"{days} days ago" if days > 1 else "yesterday" if days == 1 else "today"
 
 
-def _backup(proofs: dict[str, Any], now: datetime.datetime) -> Need:
+def _backup(proofs: dict[str, Any], now: datetime.datetime, *, broken: int) -> Need:
     drilled, restored, made = (proofs[f"last_{name}_at"] for name in ("drill", "restore", "backup"))
     detail = "no restore was tried yet"
     if made is None:
@@ -177,6 +177,10 @@ def _backup(proofs: dict[str, Any], now: datetime.datetime) -> Need:
         detail = f"last proven by a restore {_days_ago(drilled, now)}"
     elif restored:
         detail = f"last restored {_days_ago(restored, now)}, no test restore yet"
+    if broken:
+        return Need(
+            "failed", "Backups", str(proofs["count"]), f"{broken} can’t be restored", reverse("console:backups")
+        )
     word = "ok" if proofs["are_proven"] else "missing" if made is None else "unproven"
     return Need(word, "Backups", str(proofs["count"]), detail, reverse("console:backups"))
 

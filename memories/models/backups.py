@@ -28,6 +28,10 @@ class BackupQuerySet(TenantQuerySet):
         """In the order of lists."""
         return self.order_by("-created_at", "-id")
 
+    def broken(self) -> "BackupQuerySet":
+        """Return those that a check or a test restore failed on."""
+        return self.exclude(verdict__in=("", SOUND), drill_verdict__in=("", SOUND))
+
     def unproven(self) -> "BackupQuerySet":
         """Return those that were never read to their end and found whole."""
         return self.exclude(verdict=SOUND).exclude(drill_verdict=SOUND)

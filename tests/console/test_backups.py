@@ -57,6 +57,16 @@ def proven(adam, work):
     work()
 
 
+@pytest.mark.usefixtures("backup")
+def test_one_that_is_broken_is_told_on_the_dashboard_and_in_the_table(adam, principal):
+    with access.enter(principal, why="test"):
+        Backup.objects.update(verdict="broken_bundle")
+    assert "1 can’t be restored" in words(adam.get("/"))
+    listed = words(adam.get("/backups/"))
+    assert "failed broken bundle" in listed
+    assert "broken_bundle" not in listed
+
+
 def test_made_and_proven_by_one_form(adam, proven):
     page = words(adam.get("/backups/"))
     assert "verify it and run a test restore" in page
