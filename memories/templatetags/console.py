@@ -46,6 +46,8 @@ ICONS = {
     "succeeded": "check-circle",
     "failed": "x-circle",
     "cancelled": "no-symbol",
+    "revoked": "no-symbol",
+    "ended": "no-symbol",
     "stalled": "exclamation-triangle",
     "ok": "check-circle",
     "degraded": "exclamation-triangle",

@@ -64,6 +64,7 @@ def test_rotating_and_revoking(adam, bob, count):
     assert access.principal_of_key(bob.key, now=timezone.now()) is not None
     assert f"The key {key} is revoked" in words(led(adam, post(adam, f"/agents/keys/{key}/revoke/", confirm="yes")))
     assert access.principal_of_key(bob.key, now=timezone.now()) is None
+    assert "revoked made just now" in words(adam.get("/agents/"))
 
 
 def test_the_audit_names_who_issued_rotated_and_revoked(adam, bob):

@@ -25,6 +25,8 @@ def test_works(adam, where, name):
     )
     shown = words(adam.get(f"/{where}/"))
     assert re.search(r"Scheduled every 6 hours: next ([\d-]{10} [\d:]{5}( , | UTC)){3}", shown)
+    post(adam, f"/schedules/{where}/", every="1", period="days", enabled="yes")
+    assert "Scheduled every day: next" in words(adam.get(f"/{where}/"))
     post(adam, f"/schedules/{where}/", every="6", period="hours")
     assert "switched off" in words(adam.get(f"/{where}/"))
 
