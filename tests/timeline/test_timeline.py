@@ -97,7 +97,7 @@ def test_what_ended_by_itself_is_no_decision(alice, bob):
     said(alice, "$1", source="user_explicit")
     waits = said(bob, "$2")
     assert alice.client.delete(f"/api/v1/fragments/{waits['id']}").status_code == 204
-    assert line(alice) == []
+    assert [one["kind"] for one in line(alice)] == ["forgetting"]
 
 
 def test_what_was_forgotten_at_once_is_an_entry_that_names_nothing_of_it(alice, carol, agent_of, project, main):
