@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db.models import Sum
 
-from conflicts.resolution import waiting
+from conflicts.resolution import DECIDED_BY_A_PERSON, waiting
 from memories import access, backups
 from memories.access import Principal
 from memories.models import Namespace, SearchDay
@@ -32,7 +32,7 @@ COUNTS = f"""
     WHERE f.project_id = %(project)s AND f.namespace_id = ANY (%(places)s)
 """
 # Who yielded to another memory lately, unless a person decided so.
-SUPERSEDED = """
+SUPERSEDED = f"""
     SELECT f.id, f.superseded_by_id, f.updated_at, EXISTS (SELECT FROM memories_claim c
             JOIN memories_claim s ON s.project_id = c.project_id AND s.namespace_id = c.namespace_id
                 AND s.key_digest = c.key_digest AND s.session_id = c.session_id
@@ -42,8 +42,7 @@ SUPERSEDED = """
     FROM memories_fragment f
     WHERE f.project_id = %(project)s AND f.namespace_id = ANY (%(places)s) AND f.status = 'superseded'
         AND f.superseded_by_id IS NOT NULL AND f.updated_at > %(since)s
-        AND NOT EXISTS (SELECT FROM conflicts_pendingconflict p WHERE p.project_id = f.project_id
-            AND p.existing_id = f.id AND p.newcomer_id = f.superseded_by_id AND p.resolved_by IS NOT NULL)
+        AND NOT {DECIDED_BY_A_PERSON}
         AND NOT EXISTS (SELECT FROM memories_proposal q WHERE q.project_id = f.project_id AND q.decision = 'accepted'
             AND q.about @> ARRAY[f.id, f.superseded_by_id])
     ORDER BY f.updated_at DESC, f.id LIMIT %(most)s

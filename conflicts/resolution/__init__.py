@@ -13,7 +13,7 @@ from conflicts.resolution.decisions import (
     with_claims,
 )
 from conflicts.resolution.key_candidates import KeyCandidate, candidates, repetitions
-from conflicts.resolution.reconsideration import reinstate_replaced
+from conflicts.resolution.reconsideration import DECIDED_BY_A_PERSON, reinstate_replaced
 from conflicts.snapshots import CannotUndo
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "candidates",
     "CannotUndo",
     "Correction",
+    "DECIDED_BY_A_PERSON",
     "KeyCandidate",
     "NotApplicable",
     "reinstate_replaced",

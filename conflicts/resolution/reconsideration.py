@@ -17,6 +17,18 @@ from memories import access
 from memories.access import NotFound, Principal
 from memories.models import Claim, Fragment, Link
 from memories.models.enums import LinkKind, Status, Verb
+from memories.models.sql import fetch
+
+# Of a memory f that was superseded, whether a person decided so: for the challenger, or for what was typed instead of
+# it. Of decisions that were made elsewhere a copy has the ruling alone.
+DECIDED_BY_A_PERSON = """(EXISTS (SELECT FROM conflicts_pendingconflict p
+        CROSS JOIN LATERAL (SELECT p.newcomer_id UNION ALL
+            SELECT made::uuid FROM jsonb_array_elements_text(p.before -> 'made') AS made) AS winner (id)
+        WHERE p.project_id = f.project_id AND winner.id = f.superseded_by_id AND p.resolved_by IS NOT NULL
+            AND (p.existing_id = f.id OR jsonb_exists(p.before -> 'fragments', f.id::text)))
+    OR EXISTS (SELECT FROM conflicts_ruling r CROSS JOIN unnest(r.chosen_fragments) AS winner (id)
+        CROSS JOIN unnest(r.ruled_out_fragments) AS loser (id)
+        WHERE r.project_id = f.project_id AND winner.id = f.superseded_by_id AND loser.id = f.id))"""
 
 
 def reinstate_replaced(
@@ -25,8 +37,8 @@ def reinstate_replaced(
     """Let a replaced memory stand again; what stands against it yields, and a ruling holds that.
 
     Return the decisions, one for each claim against which something stands; undone, it waits in quarantine. Raise
-    NotFound, NotPermitted, NotApplicable where nothing stands against it, and what `resolve` raises; nothing changes
-    then.
+    NotFound, NotPermitted, NotApplicable where nothing stands against it or a person decided so, and what `resolve`
+    raises; nothing changes then.
     """
     principal.require(Verb.REVIEW)
     with access.enter(principal, why="reinstate"):
@@ -55,6 +67,8 @@ def _replaced(principal: Principal, fragment_id: uuid.UUID) -> Fragment:
         raise NotFound("fragment")
     if row.status != Status.SUPERSEDED or row.superseded_by_id is None:
         raise NotApplicable("no other memory replaced it")
+    if fetch(f"SELECT FROM memories_fragment f WHERE f.id = %s AND {DECIDED_BY_A_PERSON}", [row.id]):
+        raise NotApplicable("a person decided that another memory replaces it: undo that decision instead")
     authority.refuse_below(principal, [row.authority], what="what this decides on")
     return row
 

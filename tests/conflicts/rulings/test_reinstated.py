@@ -4,7 +4,7 @@ import uuid
 
 import pytest
 
-from tests.conflicts.rulings.conftest import get, only, pending, rulings, status, take_back
+from tests.conflicts.rulings.conftest import decide, get, only, pending, rulings, status, take_back
 
 BESIDE = {"subject": "lisbon", "predicate": "budget"}
 
@@ -114,3 +114,25 @@ def test_who_is_believed_less_takes_nothing_back(project, agent_of, replaced, ca
     low = agent_of(project, owner="dora", ceiling="tool_output", verbs=["read", "write", "review"])
     assert reinstate(low, replaced["former"], code=403)
     assert status(carol, replaced["former"]) == "superseded"
+
+
+@pytest.mark.parametrize("action", ["typed for a conflict", "typed for a case", "chosen"])
+@pytest.mark.parametrize("predicate", ["contract value", "temperature"])
+def test_what_a_person_decided_is_undone_and_not_reinstated(carol, store_claim, read_out, action, predicate):
+    claim = {"subject": "acme", "predicate": predicate}
+    held, challenger = store_claim("$48,000", claim=claim), read_out("$84,000", claim=claim)
+    typed = {} if action == "chosen" else {"correction": {"content": "It is worth $52,000.", "value": "$52,000"}}
+    if action == "typed for a case":
+        case = only(get(carol, "cases")["results"])
+        body = {"revision": case["revision"], **typed}
+        answer = carol.client.post(f"/api/v1/cases/{case['id']}/resolve", body, format="json")
+        assert answer.status_code == 200, answer.json()
+    else:
+        decide(carol, only(challenger["pending_conflicts"])["id"], "supersede", **typed)
+    assert status(carol, held) == "superseded"
+    found = get(carol, "health-report")
+    assert (found["superseded"], found["supersessions"]) == (0, [])
+    before = rulings(carol)
+    told = reinstate(carol, held, code=409)
+    assert (told["code"], "undo that decision" in told["detail"]) == ("not_applicable", True)
+    assert (status(carol, held), rulings(carol)) == ("superseded", before)
