@@ -3,7 +3,7 @@
 import datetime
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from conflicts.claim_drafts import ClaimDraft, Statement
@@ -34,13 +34,14 @@ class Disputed(NovaError):
 class Newcomer:
     """A fragment that wants to be believed, with its unit vector, or None while it still waits for one.
 
-    What it claims, and what its text was read to state besides.
+    What it claims, what its text was read to state besides, and when its words were said; None is when it was made.
     """
 
     fragment: Fragment
     vector: Any = None
     claims: Sequence[ClaimDraft] = ()
     statements: Sequence[Statement] = ()
+    said_at: datetime.datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +108,8 @@ def readmit(
     BlockedByErasure.
     """
     fragment = changed.fragment
+    if not returning:
+        changed = replace(changed, said_at=changed.said_at or now)
     if model is not None:
         refuse_forgotten([fragment])
     former = Claim.objects.within(fragment.project_id).filter(fragment=fragment.id)
@@ -263,8 +266,8 @@ def _case(evaluation: Evaluation, newcomer: Newcomer, shadow: Shadow, *, returni
         if one.retracts or names.key(one.subject, one.predicate).both not in shadow.unsure
     ]
     stated = [*read, *statements]
-    under_rulings = shadow.under_rulings
-    return evaluation.case(newcomer.fragment, [*newcomer.claims, *more], stated, under_rulings=under_rulings)
+    drafts, unsaid = [*newcomer.claims, *more], shadow.under_rulings
+    return evaluation.case(newcomer.fragment, drafts, stated, under_rulings=unsaid, said_at=newcomer.said_at)
 
 
 def _evaluation(

@@ -58,6 +58,7 @@ def assertion_from(claim: Claim) -> Assertion:
         slot=claim.slot,
         keyed=bool(claim.fragment.key),
         attested=claim.authority == USER_RANK and claim.fragment.source == SourceClass.USER_EXPLICIT,
+        said_at=claim.fragment.created_at,
         claim_id=claim.id,
     )
 
@@ -66,4 +67,4 @@ def free_assertion(fragment: Fragment, value: bytes, *, now: datetime.datetime) 
     """Return what a free text says, from now on."""
     attested = fragment.authority == USER_RANK and fragment.source == SourceClass.USER_EXPLICIT
     assertion = Assertion(fragment.id, fragment.owner_id, fragment.authority, value, period=Period(now, None))
-    return replace(assertion, attested=attested)
+    return replace(assertion, attested=attested, said_at=fragment.created_at)

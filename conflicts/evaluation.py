@@ -73,6 +73,8 @@ class Assessment:
     under_rulings: Sequence[Statement] = ()
     # Whether its claims are stored and only some of them are heard again.
     in_place: bool = False
+    # When its words were said; None is when its fragment was made, or its text changed last.
+    said_at: datetime.datetime | None = None
     contradictions: list[Contradiction] = field(default_factory=list)
     # What its text takes back.
     retracted: tuple[uuid.UUID, ...] = ()
@@ -157,6 +159,7 @@ class Evaluation:
         *,
         under_rulings: Sequence[Statement] = (),
         in_place: bool = False,
+        said_at: datetime.datetime | None = None,
     ) -> Assessment:
         """Return a newcomer, named; `in_place` where its claims are stored and only some of them are heard again.
 
@@ -176,7 +179,7 @@ class Evaluation:
             assessments.sort(key=lambda one: (one.claim.span_start, one.claim.span_end))
             for number, one in enumerate(assessments):
                 one.claim.position, one.claim.id = number, claim_id(fragment.id, number)
-        return Assessment(fragment, assessments, statements, under_rulings, in_place)
+        return Assessment(fragment, assessments, statements, under_rulings, in_place, said_at)
 
     def open(self, cases: Sequence[Assessment], *, also: Iterable[Place] = ()) -> None:
         """Lock and read the keys of these cases, and others that they touch.
@@ -193,9 +196,12 @@ class Evaluation:
         self.read(places)
 
     def read_bars(self, cases: Sequence[Assessment]) -> None:
-        """Read which of these cases say, word for word, what a person ruled out; the user's own words none bars."""
-        texts = [case.fragment for case in cases if not free_assertion(case.fragment, b"", now=self.now).attested]
-        self.barred = rulings_on_texts(self.project_id, texts)
+        """Read which of these cases say, word for word, what a person ruled out; of the user's own words later."""
+        attested = [case for case in cases if free_assertion(case.fragment, b"", now=self.now).attested]
+        said_at = {case.fragment.id: case.said_at or case.fragment.created_at for case in attested}
+        of_now = {fragment_id for fragment_id, at in said_at.items() if at >= self.now}
+        texts = [case.fragment for case in cases if case.fragment.id not in of_now]
+        self.barred = rulings_on_texts(self.project_id, texts, said_at=said_at)
 
     def look(self, cases: Sequence[Assessment], *, hold: bool) -> None:
         """As `open`, for who holds the whole namespace or (without `hold`) only looks: takes no lock of keys."""
@@ -282,25 +288,33 @@ class Evaluation:
 
     def _judge_all(self, case: Assessment, *, by_a_person: bool, returning: bool) -> None:
         for assessment in case.said:
-            assessment.verdict = self._judge(assessment, by_a_person=by_a_person, returning=returning)
+            assessment.verdict = self._judge(case, assessment, by_a_person=by_a_person, returning=returning)
             assessment.twin = assessment.verdict.twin
 
     def _judge_beside(self, case: Assessment, *, by_a_person: bool, returning: bool) -> None:
         """Let claims that repeat others stand beside them, for their text is no repetition."""
         for assessment in case.said:
             if assessment.twin:
-                assessment.verdict = self._judge(assessment, by_a_person=by_a_person, returning=returning)
+                assessment.verdict = self._judge(case, assessment, by_a_person=by_a_person, returning=returning)
 
-    def _judge(self, assessment: ClaimAssessment, *, by_a_person: bool, returning: bool) -> Verdict:
+    def _judge(self, case: Assessment, assessment: ClaimAssessment, *, by_a_person: bool, returning: bool) -> Verdict:
         """Return what is decided on a claim; one whose twin is known stands for itself."""
         assertion = assertion_from(assessment.claim)
         if assessment.settled:
             return Verdict(assertion, Status(assessment.claim.verdict))
         key_state, beside = self.key_states[place_of(assessment.claim)], assessment.twin is not None
+        assertion = self._as_said(case, assertion, key_state)
         if returning:  # what a ruling chose comes with its authority
             assertion = key_state.under_rulings(replace(assertion, owner_id=uuid.uuid4()))
         policy = Policy.REVIEW if returning and assessment.policy == Policy.NEWEST else assessment.policy
         return key_state.judge(assertion, policy=policy, by_a_person=by_a_person, beside=beside, now=self.now)
+
+    @staticmethod
+    def _as_said(case: Assessment, assertion: Assertion, key_state: KeyState) -> Assertion:
+        """Return an assertion with when it was said, which is looked up where that decides whether a ruling bars it."""
+        if case.said_at is None and not (assertion.attested and key_state.bar(assertion)):
+            return assertion
+        return replace(assertion, said_at=case.said_at or case.fragment.said_at())
 
     def _whole_twin(self, case: Assessment) -> uuid.UUID | None:
         """Return the one fragment that says already all that a newcomer claims."""
@@ -365,7 +379,7 @@ class Evaluation:
         for number, assessment in enumerate(case.said):
             assert assessment.verdict is not None
             if number and assessment.verdict.status == Status.ACTIVE and not assessment.settled:
-                assessment.verdict = self._judge(assessment, by_a_person=by_a_person, returning=returning)
+                assessment.verdict = self._judge(case, assessment, by_a_person=by_a_person, returning=returning)
             if status not in STANDING and assessment.verdict.status == Status.ACTIVE:
                 assessment.verdict = Verdict(assessment.verdict.assertion, status)
             verdict, claim = assessment.verdict, assessment.claim
@@ -444,7 +458,8 @@ class Evaluation:
         decided = {(place_of(claim), bytes(claim.value_digest)) for claim in left}
         for place, statement in self._said(case):
             value = names.value(statement.predicate, statement.value)
-            bar = self.key_states[place].bar(free_assertion(case.fragment, value, now=self.now))
+            key_state = self.key_states[place]
+            bar = key_state.bar(self._as_said(case, free_assertion(case.fragment, value, now=self.now), key_state))
             if bar and not statement.negated and (place, value) not in decided:
                 yield statement, bar.ruling_id
 

@@ -67,6 +67,8 @@ class Assertion:
     ruled_by: uuid.UUID | None = None
     # The user's own words, heard as they were said.
     attested: bool = False
+    # When it was said; None is now.
+    said_at: datetime.datetime | None = None
     # Of several claims of one fragment which one; None for the first, and for a text that claims nothing.
     claim_id: uuid.UUID | None = None
 
@@ -129,6 +131,7 @@ class Binding:
     ruled_out: frozenset[bytes]
     session_id: str = ""
     period: Period = Period()
+    decided_at: datetime.datetime | None = None
 
     def protects(self, assertion: Assertion) -> bool:
         """Return whether it chose what the assertion says."""
@@ -140,7 +143,9 @@ class Binding:
 
         The user's own later words open the case again instead.
         """
-        outranks = assertion.attested or assertion.authority > self.authority
+        said, decided = assertion.said_at, self.decided_at
+        is_later = said is None or decided is None or said >= decided
+        outranks = (assertion.attested and is_later) or assertion.authority > self.authority
         return assertion.value in self.ruled_out and self.session_id == assertion.session_id and not outranks
 
 

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
+from types import MappingProxyType
 from typing import Any
 
 from django.db.models import F, Max, Q, SmallIntegerField
@@ -96,7 +97,7 @@ def binding_of(row: Ruling) -> Binding:
     """Return a ruling as the gate sees it."""
     chosen, ruled_out = (frozenset(map(bytes.fromhex, digests)) for digests in (row.chosen, row.ruled_out))
     period = Period(row.valid_from, row.valid_until)
-    return Binding(row.id, row.authority, row.decided_by, chosen, ruled_out, row.session_id, period)
+    return Binding(row.id, row.authority, row.decided_by, chosen, ruled_out, row.session_id, period, row.decided_at)
 
 
 def record(
@@ -240,21 +241,30 @@ def _beside(row: Ruling) -> list[Ruling]:
 
 ON_TEXTS = """
     WITH said AS MATERIALIZED (
-        SELECT t.id, t.place, t.rank, nova_fingerprints(%(project)s, t.content) AS prints
-        FROM unnest(%(ids)s::uuid[], %(places)s::uuid[], %(ranks)s::int[], %(texts)s::text[])
-            AS t (id, place, rank, content)
+        SELECT t.id, t.place, t.rank, nova_fingerprints(%(project)s, t.content) AS prints, greatest(t.said_at,
+            (SELECT max(v.recorded_at) FROM memories_revision v
+                WHERE t.said_at IS NOT NULL AND v.project_id = %(project)s AND v.fragment_id = t.id)) AS said_at
+        FROM unnest(%(ids)s::uuid[], %(places)s::uuid[], %(ranks)s::int[], %(texts)s::text[], %(said)s::timestamptz[])
+            AS t (id, place, rank, content, said_at)
     )
     SELECT t.id, r.id FROM said t
     JOIN conflicts_ruling r ON r.project_id = %(project)s AND r.namespace_id = t.place AND r.replaced_by_id IS NULL
-        AND r.session_id = '' AND r.authority >= t.rank AND t.id <> ALL (r.ruled_out_fragments)
+        AND r.session_id = '' AND r.authority >= t.rank AND r.decided_at > coalesce(t.said_at, '-infinity')
+        AND t.id <> ALL (r.ruled_out_fragments)
         AND r.ruled_out_prints && ARRAY(SELECT encode(p.print, 'hex')::varchar FROM unnest(t.prints) AS p (print))
     ORDER BY r.authority, r.decided_at, r.id"""
 
 
-def rulings_on_texts(project_id: uuid.UUID, fragments: Sequence[Fragment]) -> dict[uuid.UUID, uuid.UUID]:
+def rulings_on_texts(
+    project_id: uuid.UUID,
+    fragments: Sequence[Fragment],
+    *,
+    said_at: Mapping[uuid.UUID, datetime.datetime] = MappingProxyType({}),
+) -> dict[uuid.UUID, uuid.UUID]:
     """Return by fragment the strongest ruling that ruled another memory of the same words out, in every session.
 
-    The words as they were said then: what became of that memory since does not count.
+    The words as they were said then: what became of that memory since does not count. Of those in `said_at` only a
+    ruling from after that.
     """
     if not fragments:
         return {}
@@ -264,6 +274,7 @@ def rulings_on_texts(project_id: uuid.UUID, fragments: Sequence[Fragment]) -> di
         "places": [fragment.namespace_id for fragment in fragments],
         "ranks": [fragment.authority for fragment in fragments],
         "texts": [fragment.content for fragment in fragments],
+        "said": [said_at.get(fragment.id) for fragment in fragments],
     }
     return dict(fetch(ON_TEXTS, given))
 

@@ -129,7 +129,7 @@ def replace(
     if new_words:
         refuse_forgotten([row])
     done = readmit(
-        Newcomer(row, newcomer.vector, newcomer.claims, newcomer.statements),
+        Newcomer(row, newcomer.vector, newcomer.claims, newcomer.statements, newcomer.said_at),
         model=model if new_text else None,
         now=now,
         by_a_person=by_a_person,

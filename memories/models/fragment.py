@@ -338,6 +338,12 @@ class Fragment(TenantModel):
         """Return its trust, 0 to 1; without its age part when `now` is None."""
         return self.trust_parts_at(now).trust
 
+    def said_at(self) -> datetime.datetime:
+        """Return when what it says was said: when it was made, or its text or claims were changed last."""
+        former = Revision.objects.within(self.project_id).filter(fragment=self.id) if self.revision > 1 else None
+        changed = former and former.aggregate(at=models.Max("recorded_at"))["at"]
+        return max(self.created_at, changed or self.created_at)
+
 
 class Revision(TenantModel):
     """A former text of a fragment, the newest 500; written by a trigger, erased with the fragment."""

@@ -15,7 +15,7 @@ from memories import failpoints
 from memories.extraction import certain_claims
 from memories.ingest.external_keys import replace
 from memories.models import Claim, Embedding, EmbeddingModel, Fragment
-from memories.models.enums import STANDING, Status
+from memories.models.enums import STANDING, SourceClass, Status
 from memories.models.table_spec import made_columns
 from memories.namespaces.copies import CopyRoute, new_id
 from memories.namespaces.diff import BranchRival, relevances, rivals_of
@@ -161,7 +161,7 @@ def _replace(
     admission = replace(standing, newcomer, model=model, now=now)
     done.now_is[row.id], done.replaced[standing.id] = standing.id, row.id
     done.superseded |= dict.fromkeys(admission.superseded, standing.id)
-    if standing.status == Status.QUARANTINED:
+    if standing.status == Status.QUARANTINED or admission.pending_conflicts:
         done.conflicting.append(standing.id)
     else:
         done.added.append(standing.id)
@@ -213,6 +213,7 @@ def _newcomers(
             vector_of.get(row.id),
             [_elsewhere(ClaimDraft.of(claim), names) for claim in claims.get(row.id, ())],
             certain_claims(row.content, row.extra) if reads else (),
+            row.said_at() if row.source == SourceClass.USER_EXPLICIT else None,
         )
         for row in rows
     ]
@@ -248,15 +249,18 @@ def _enter(
         done.skipped[row.id], done.beside[row.id] = "repeats", stands.id
         return
     done.stored[row.id] = stands.id
-    if stands.status == Status.QUARANTINED:
+    waits = stands.status == Status.QUARANTINED
+    if waits or admission.pending_conflicts:
         done.conflicting.append(stands.id)
         against = sorted(c.existing_id for c in admission.pending_conflicts if c.existing_id)
         done.beside |= {stands.id: against[0]} if against else {}
+    if waits:
         return
     if stands.status not in STANDING:
         done.skipped[row.id] = stands.archived_reason or str(stands.status)
         return
-    done.added.append(stands.id)
+    if not admission.pending_conflicts:
+        done.added.append(stands.id)
     still = Fragment.objects.within(way.target.project_id).filter(id__in=rivals, status__in=STANDING)
     yielding = list(still.exclude(id=stands.id).order_by("id").values_list("id", flat=True))
     in_its_place = dict.fromkeys(yielding, stands.id)

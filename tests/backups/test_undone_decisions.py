@@ -124,3 +124,19 @@ def test_a_choice_that_comes_with_its_ruling_holds_against_what_was_said_meanwhi
     restore(row)
     assert statuses(said, told, meanwhile["id"]) == ["superseded", "active", "superseded"]
     assert report("$14")["status"] == "quarantined"
+
+
+def test_what_the_user_said_before_a_ruling_ruled_it_out_comes_back_ruled_out(
+    alice, choose, statuses, principal, back_up, restore
+):
+    body = {"namespace": "acme:main", "provenance": {"source": "user_explicit"}, "claim": {**CLAIM, "value": "$750"}}
+    _, lost = (
+        alice.client.post(f"{URL}/fragments", body | more, format="json").json()["id"]
+        for more in ({"content": "The trip budget is $750."}, {"content": "The trip may cost $750.", "key": "trip"})
+    )
+    row = back_up()
+    with access.enter(principal, why="test"):  # a copy that it never reached
+        Fragment.objects.filter(id=lost).delete()
+    said, told, _ = choose()
+    restore(row)
+    assert statuses(said, told, lost) == ["superseded", "active", "archived"]
