@@ -7,6 +7,7 @@ may speak of the claim's subject, and that it holds a value which may stand in t
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ from conflicts.free_text.changes import Span, is_changed
 from conflicts.free_text.contradictions import (
     BLOCKS,
     CLAUSES,
+    FOREIGN,
     IS_FINE,
     NOT,
     NOT_FINE,
@@ -28,12 +30,12 @@ from conflicts.free_text.contradictions import (
     literal,
     places_of,
 )
-from conflicts.free_text.cues import CLOSED, PEOPLE
-from conflicts.free_text.owners import FELLOWS
+from conflicts.free_text.cues import CLOSED, NEUTRAL, PEOPLE, RELATIVES
+from conflicts.free_text.owners import FELLOWS, PRONOUNS
 from conflicts.free_text.passages import Passage, stems_of
 from conflicts.free_text.sightings import Sighting, is_given_name
 from conflicts.keys import USERS, subject_key
-from memories.language.word_lists import STOPWORDS
+from memories.language.word_lists import STOPWORDS, listed
 
 NEAR = 0.2  # cosine from which on a text may answer the question for a claim, though its words do not name it
 ALIKE = 0.5  # the same of a text and a claim that nobody asks for
@@ -60,6 +62,15 @@ LEFT = re.compile(
     re.IGNORECASE,
 )
 YEAR = re.compile(r"(?:19|20)\d\d")
+# Who or what may be anybody, or anything.
+PLACES = listed("office bank school warehouse hq headquarter branch")
+MEANT = PEOPLE | (RELATIVES - PLACES) | PRONOUNS | listed("it its this that these those who whose which")
+# What somebody says may be about anybody.
+SAID = re.compile(
+    rf"{FOREIGN.pattern}|\b(?:answers?|guess\w*|opinions?|estimates?|views?|words?|repl(?:y|ies)|figures?|beliefs?|ideas?"
+    r"|memor(?:y|ies)|lists?|tables?|records?|data|numbers?|facts?|updates?|entr(?:y|ies)|corrections?|values?)\b",
+    re.IGNORECASE,
+)
 Vector = NDArray[np.float32]
 
 
@@ -109,6 +120,30 @@ def is_in_doubt(passages: Sequence[Passage], claim: Standing, nearness: Nearness
         _may_replace(passage, sighted, others, claim, spoken=spoken)
         for passage, (sighted, others) in zip(passages, seen, strict=True)
     )
+
+
+def others_named(passages: Sequence[Passage], claim: Standing) -> set[str]:
+    """Return of whom each sentence tells a thing that is theirs, where none may speak of the person a claim is about.
+
+    None where a sentence names no such owner, or whom or what it means may be the claim's: by a pronoun, as a relative,
+    by the claim's predicate, as its value, as what somebody only says.
+    """
+    subject = set(stems_of(claim.subject))
+    stems = {word.stem for passage in passages for word in passage.words}
+    is_person = any(map(is_given_name, subject)) and kind_of(claim)[0] is not sightings.names
+    if not is_person or stems & (subject | MEANT) or _is_foreign(passages):
+        return set()
+    owners = [_owner(passage) for passage in passages if not _keys(passage, claim)]
+    return {one for one in owners if one} if len(owners) == len(passages) and all(owners) else set()
+
+
+def _owner(passage: Passage) -> str:
+    """Return the person whose thing a sentence speaks of, nothing where none is sure to be."""
+    for word, thing in pairwise(passage.words):
+        named = word.text.endswith("'s") and word.text[0].isupper() and is_given_name(word.text)
+        if named and thing.text.isalpha() and thing.stem not in STOPWORDS | NEUTRAL:
+            return "" if SAID.search(passage.text, word.end) else word.text.removesuffix("'s")
+    return ""
 
 
 def _may_replace(

@@ -20,7 +20,7 @@ from conflicts.free_text.contradictions import (
     read,
 )
 from conflicts.free_text.cues import PEOPLE
-from conflicts.free_text.doubts import ALIKE, Nearness, Vector, is_in_doubt
+from conflicts.free_text.doubts import ALIKE, Nearness, Vector, is_in_doubt, others_named
 from conflicts.free_text.mentions import mentions_of
 from conflicts.free_text.passages import Passage, stems_of
 from conflicts.keys import USERS, Naming, subject_key
@@ -122,6 +122,7 @@ class ClaimsAtHand:
         named = set(self._near(passages, claims))
         nearness = {one: Nearness.between(vector, one.vector, is_asked_for=one in asked_for) for one in claims}
         held = [one for one, near in nearness.items() if one in asked_for or one in named or near.reaches(ALIKE)]
+        held = [one for one in held if not self._is_of_others(passages, one)]
         for claim in sorted(held, key=lambda one: (one not in asked_for, -one.rank))[:MOST_HELD]:
             if all(
                 is_in_doubt(passages, self.standing(one), nearness[claim], exclusive=one.exclusive)
@@ -156,6 +157,11 @@ class ClaimsAtHand:
         if text not in self._read:
             self._read[text] = read(text)
         return self._read[text]
+
+    def _is_of_others(self, passages: Sequence[Passage], claim: Upheld) -> bool:
+        """Return whether a text tells of other people alone than of the claim's subject, under whichever name."""
+        own, names = self._names(claim).subject, others_named(passages, self.standing(claim))
+        return bool(names) and own(claim.subject) not in set(map(own, names))
 
     def _is_said_beside(self, value: str, claim: Upheld) -> bool:
         """Return whether a claim that stands beside it has the value."""

@@ -185,3 +185,38 @@ def test_a_text_that_claims_the_right_value_and_says_another_says_what_it_contra
         assert hits[0]["id"] == truth, more
         (told,) = [hit for hit in hits if hit["content"] == lie]
         assert told["contradicts"] or told["on_record"], more
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("Kim's office is Room 12.", None),
+        ("A page says Ann's city is Rome.", None),
+        ("Kim's age is 42.", "dora"),
+        ("Kim's sister is 42.", "dora"),
+        ("Kim's office says 42.", "dora"),
+        ("Kim's office is Room 12. Now 42.", "dora"),
+        ("She has Kim's office, Room 12.", "dora"),
+        ("The girl's office is Room 12.", "dora"),
+        ("The office is Room 12.", "dora"),
+    ],
+)
+def test_of_a_persons_claims_that_were_kept_a_text_on_somebody_else_names_none(
+    user, writer, agent_of, project, text, named
+):
+    """Vectors come later: all texts count as near."""
+    told = {"subject": "dora", "predicate": "age"}
+    for by, said, source, value in (
+        (user, "Dora's age is 30.", "user_explicit", "30"),
+        (writer("document", owner="paper"), "A page says Dora's age is 31.", "document", "dora"),
+    ):
+        row = {"namespace": MAIN, "content": said, "claim": {**told, "value": value}, "provenance": {"source": source}}
+        post(by, "fragments/batch", {"fragments": [row], "embed": "later"}, 201)
+    judge = agent_of(project, owner="carol", ceiling="user_explicit", verbs=["read", "write", "review"])
+    (conflict,) = judge.client.get("/api/v1/conflicts").json()["results"]
+    both = {"action": "keep_both", "keep": "pair", "revision": conflict["revision"]}
+    post(judge, f"conflicts/{conflict['id']}/resolve", both)
+    writes(writer("tool_output", owner="tool"), text, provenance={"source": "tool_output"})
+    (hit,) = [hit for hit in search(user, "How old is Dora?", floor=0) if hit["content"] == text]
+    record = hit["on_record"] and hit["on_record"]["subject"]
+    assert (record, hit["contradicts"]) == (named, None)
