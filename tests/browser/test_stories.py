@@ -170,7 +170,7 @@ def test_a_key_is_shown_once(at_memories, page, stage, admin):
     page.get_by_text("Revoke…").click()
     page.get_by_label("locked out").check()
     page.get_by_role("button", name=re.compile("Revoke")).click()
-    expect(page.get_by_text("cancelled")).to_be_visible()
+    expect(page.get_by_text("revoked", exact=True)).to_be_visible()
 
 
 @pytest.mark.long

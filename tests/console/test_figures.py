@@ -193,4 +193,4 @@ def test_a_proof_of_today_is_told_as_that(days, said):
         "count": 1,
         "are_proven": True,
     }
-    assert overview._backup(proofs, now).detail == f"last proven by a restore {said}"
+    assert overview._backup(proofs, now, broken=0).detail == f"last proven by a restore {said}"
