@@ -21,7 +21,7 @@ NEEDED = ("id", "project_id", "owner_id", "roots", "provenance_source_id")
 def independent(project_id: uuid.UUID, pairs: Sequence[Pair]) -> list[Pair]:
     """Return those of the pairs that count, in order: once per owner and lineage root, never for the writer or its kin.
 
-    By the same rule as one vote; see `votes.corroborate`. Nobody who disputes a memory is heard for it.
+    By the same rule as one vote; see `votes.corroborate`.
     """
     return [pair for pair, _ in _counted_owners(project_id, pairs)]
 
@@ -60,8 +60,7 @@ def _counted_owners(project_id: uuid.UUID, pairs: Sequence[Pair]) -> list[tuple[
     owners: dict[uuid.UUID, set[uuid.UUID | None]] = defaultdict(set)
     roots_heard: dict[uuid.UUID, set[str]] = defaultdict(set)
     votes = Vote.objects.within(project_id).filter(fragment__in=list({one for one, _ in pairs}))
-    # Whoever disputes a memory speaks for it only by a vote.
-    for fragment_id, owner, roots in votes.exclude(ballot=Ballot.REINFORCE).values_list(
+    for fragment_id, owner, roots in votes.filter(ballot=Ballot.CORROBORATE).values_list(
         "fragment_id", "owner_id", "roots"
     ):
         owners[fragment_id].add(owner)

@@ -89,7 +89,7 @@ class Vote(TenantModel):
     class Meta:
         constraints: ClassVar = [
             unique_in_project("vote_project_id", "id"),
-            # An owner reinforces or disputes; whoever does not dispute may besides corroborate.
+            # An owner reinforces or disputes, and may besides corroborate.
             models.UniqueConstraint(
                 fields=["project", "fragment", "owner_id"],
                 condition=~models.Q(ballot="corroborate"),

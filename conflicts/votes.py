@@ -22,12 +22,6 @@ from memories.models.scoring import DECIMALS
 DISPUTE_THRESHOLD: float = settings.DISPUTE_THRESHOLD  # of trust
 OUTVOTED = 5  # owners who dispute, when nobody supports
 RELEVANCE_GAIN, IMPORTANCE_GAIN = 0.1, 0.05
-# Whoever disputes supports no more, in whichever way; whoever supports disputes no more.
-REPLACES = {
-    Ballot.REINFORCE: (Ballot.REINFORCE, Ballot.DISPUTE),
-    Ballot.DISPUTE: tuple(Ballot),
-    Ballot.CORROBORATE: (Ballot.DISPUTE,),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +73,7 @@ def withdraw(principal: Principal, fragment_id: uuid.UUID, *, now: datetime.date
     """Take back that a memory helped or is wrong; a review that was opened stays. Raise NotFound, NotPermitted."""
     with access.enter(principal, why="withdraw"):
         fragment = _locked(principal, fragment_id)
-        _cast_by(fragment, principal.owner_id).exclude(ballot=Ballot.CORROBORATE).delete()
+        _former(fragment, principal.owner_id).delete()
         _recount(fragment, now=now)
         return Counted(fragment, Uncounted.OWN_MEMORY if principal.owner_id == fragment.owner_id else None)
 
@@ -95,8 +89,10 @@ def _locked(principal: Principal, fragment_id: uuid.UUID) -> Fragment:
     return fragment
 
 
-def _cast_by(fragment: Fragment, owner_id: uuid.UUID | None) -> Any:
-    return Vote.objects.within(fragment.project_id).filter(fragment=fragment, owner_id=owner_id)
+def _former(fragment: Fragment, owner_id: uuid.UUID | None) -> Any:
+    """Return the owner's vote that it helped or is wrong, if there is one."""
+    cast = Vote.objects.within(fragment.project_id).filter(fragment=fragment, owner_id=owner_id)
+    return cast.exclude(ballot=Ballot.CORROBORATE)
 
 
 def roots_of(fragment: Fragment) -> frozenset[str]:
@@ -153,8 +149,9 @@ def corroborate(fragment: Fragment, voter: Voter, *, now: datetime.datetime) -> 
 def _cast(
     fragment: Fragment, voter: Voter, ballot: Ballot, *, counted: bool, now: datetime.datetime, reason: str = ""
 ) -> None:
-    """The owner's vote, in place of its former ones that it contradicts or repeats."""
-    _cast_by(fragment, voter.owner_id).filter(ballot__in=REPLACES[ballot]).delete()
+    """The owner's vote, in place of its former one of that kind."""
+    if ballot != Ballot.CORROBORATE:
+        _former(fragment, voter.owner_id).delete()
     Vote.objects.create(
         project_id=fragment.project_id,
         fragment=fragment,

@@ -98,31 +98,6 @@ class TestDispute:
             body = vote(bob, fragment, ballot)
             assert (body["counted"], counts(body), body["trust"]) == (True, expected, trust)
 
-    def test_of_a_dispute_and_a_corroboration_the_later_one_counts(self, bob, store_fragment):
-        fragment = store_fragment()
-        for ballot, expected, trust in (
-            ("corroborate", [0, 0, 2], 0.65),
-            ("reinforce", [1, 0, 2], 0.8),
-            ("dispute", [0, 1, 1], 0.45),
-            ("corroborate", [0, 0, 2], 0.65),
-            ("dispute", [0, 1, 1], 0.45),
-        ):
-            body = vote(bob, fragment, ballot)
-            assert (body["counted"], counts(body), body["trust"]) == (True, expected, trust)
-
-    def test_a_dispute_that_only_opens_a_review_takes_the_owners_corroboration_back(self, bob, store_fragment):
-        fragment = store_fragment("system")
-        assert counts(vote(bob, fragment, "corroborate")) == [0, 0, 2]
-        body = vote(bob, fragment, "dispute")
-        assert (body["counted"], counts(body), body["trust"]) == (False, [0, 0, 1], fragment["trust"])
-
-    def test_a_corroboration_that_counts_takes_the_dispute_back(self, bob, dave, store_fragment):
-        fragment = store_fragment("inference")
-        assert vote(bob, fragment, "dispute")["status"] == "disputed"
-        assert vote(bob, fragment, "corroborate", source_id=fragment["id"])["status"] == "disputed"
-        assert vote(bob, fragment, "corroborate")["status"] == "active"
-        assert vote(dave, fragment, "corroborate")["corroboration"] == 3
-
     def test_two_keys_of_one_owner_are_one(self, bob, project, agent_of, store_fragment):
         fragment, second = store_fragment(), agent_of(project, owner="bob")
         for agent in (bob, second):

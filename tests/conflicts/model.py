@@ -389,7 +389,6 @@ class Model:
         if owner == said.owner or owner in said.corroborated:
             return False
         said.corroborated |= {owner}
-        said.disputed -= {owner}
         said.updated = now
         self._settle(said, now)
         return True
@@ -414,7 +413,6 @@ class Model:
             return False
         said.reinforced -= {owner}
         said.disputed -= {owner}
-        said.corroborated -= {owner} if ballot == "dispute" else set()
         self.look_up()
         protected = any(which in ruling.protected for ruling in self.in_force())
         bound = PERSON if protected else said.authority

@@ -8,7 +8,6 @@ from django.utils import timezone
 from conflicts.free_text import statements
 from conflicts.models import PendingConflict
 from conflicts.public import ClaimDraft
-from conflicts.votes import vote
 from memories import access
 from memories.models import Claim, Fragment, Link
 from memories.upkeep.thresholds import set_thresholds
@@ -254,14 +253,6 @@ def test_one_owner_does_not_corroborate_itself(run, remember, now_of, bob):
     remember("Behind the mill nests the heron.", by=bob.principal, vector=beside(0.93))
     assert run().report["corroborated"] == 0
     assert now_of(one).corroboration == 1
-
-
-def test_who_disputes_a_memory_does_not_corroborate_it(run, remember, now_of, alice, bob, now):
-    one = remember("The heron nests behind the mill.", by=alice.principal, source="document", vector=unit(1))
-    remember("Behind the mill nests the heron.", by=bob.principal, vector=beside(0.93))
-    vote(bob.principal, one.id, "dispute", now=now)
-    assert run().report["corroborated"] == 0
-    assert (now_of(one).corroboration, now_of(one).disputes) == (1, 1)
 
 
 def test_a_merged_twin_of_another_owner_corroborates(run, remember, now_of, alice, bob):

@@ -117,8 +117,8 @@ def test_votes_and_the_archive(session, web, committed, agent_of, own_namespace)
     bob = agent_of(committed, owner="bob", namespaces=[own_namespace], requests_per_minute=0)
     team = over_http(web, bob.key)
     assert team.call("reinforce", id=kept)["reinforcements"] == 1
-    assert team.call("dispute", id=kept, reason="The mill is new.")["disputes"] == 1
     assert team.call("corroborate", id=kept, source_id="a walk")["corroboration"] == 2
+    assert team.call("dispute", id=kept, reason="The mill is new.")["disputes"] == 1
     assert session.call("archive", id=kept)["status"] == "archived"
     assert session.call("recall", query="heron")["results"] == []
     assert session.call("unarchive", id=kept)["status"] == "active"
