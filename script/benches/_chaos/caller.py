@@ -110,7 +110,8 @@ class Caller:
     def chat(self, text: str, namespace: str) -> httpx2.Response | None:
         """Say something through the proxy, once; None where no whole answer came.
 
-        As a stream: its end comes when what was said is written down, and that of a whole answer before.
+        As a stream: its end comes when what was said is written down, or when that takes too long; of a whole answer
+        the end comes before.
         """
         body = {"model": "fake", "stream": True, "messages": [{"role": "user", "content": text}]}
         head = {**self._key, "X-NovaMem-Namespace": namespace}

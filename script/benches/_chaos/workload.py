@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import Any
 
+from memories.proxy.relay import PATIENCE as WRITTEN
+
 from .caller import DOUBT, PATIENCE, Caller, Refused, Unanswered
 from .ledger import (
     Apart,
@@ -225,11 +227,11 @@ class Client(ExitStack):
             owner.locked_out()
 
     def chatted(self) -> None:
-        """What is said through the proxy; it is kept once its answer ended."""
+        """What is said through the proxy; it is kept once its answer ended, unless that had waited in vain for it."""
         place, mark = namespace(), marker()
         self.writer.tell("namespace", "POST", "/api/v1/namespaces", {"name": place})
         answer = self.writer.chat(f"My {mark} stands in the harbour of Lisbon.", place)
-        if answer is not None and answer.is_success:
+        if answer is not None and answer.is_success and answer.elapsed.total_seconds() < WRITTEN:
             self.ledger.acknowledge("chat")
             self.ledger.keep(Holds("chat", place, [mark]))
 
