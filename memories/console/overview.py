@@ -159,7 +159,7 @@ def _proposed(principal: Principal, namespaces: NamespaceQuerySet, now: datetime
 def _since(oldest: datetime.datetime | None, now: datetime.datetime) -> str:
     if oldest is None:
         return "nothing to decide"
-    days = (now - oldest).days
+    days = (now.date() - oldest.date()).days
     return f"the oldest for {days} {'day' if days == 1 else 'days'}" if days else "the oldest from today"
 
 

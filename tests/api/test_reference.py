@@ -24,6 +24,12 @@ def test_every_endpoint_stands_on_the_overview_and_on_its_group(client):
             assert f'<article id="{endpoint.name}"' in page.text
 
 
+def test_no_page_is_linked_that_is_closed_to_whoever_reads(client):
+    page = client.get("/api/docs/").text
+    assert "an admin’s page “Agents and keys”" in page
+    assert 'href="/agents/"' not in page.partition("<h1>")[2]
+
+
 def test_there_is_no_such_group(client):
     assert client.get("/api/docs/nothing/").status_code == 404
 

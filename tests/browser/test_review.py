@@ -290,7 +290,9 @@ def test_g_and_a_letter_moves(at_memories, stage, quarrels):
 def test_what_is_held_can_be_kept(at_memories, stage, quarrels):
     quarrels(1)
     page = at_memories("/review/")
-    page.get_by_role("article", name="Held belief").get_by_role("button", name="Keep this one").click()
+    held = page.get_by_role("article", name="Held belief")
+    expect(held).to_contain_text("Rejects the challenger, and lets nobody weaker than you replace this.")
+    held.get_by_role("button", name="Keep this one").click()
     expect(page.get_by_text("Kept what stood")).to_be_visible()
     with access.enter(system_principal(stage.project), why="test"):
         (ruling,) = Ruling.objects.all()

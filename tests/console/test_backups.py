@@ -65,6 +65,8 @@ def test_one_that_is_broken_is_told_on_the_dashboard_and_in_the_table(adam, prin
     listed = words(adam.get("/backups/"))
     assert "failed broken bundle" in listed
     assert "broken_bundle" not in listed
+    assert "can’t be restored" in listed
+    assert "Restore…" not in listed
 
 
 def test_made_and_proven_by_one_form(adam, proven):

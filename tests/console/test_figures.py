@@ -7,6 +7,7 @@ import re
 import pytest
 from django.utils import timezone
 
+from conflicts.models import PendingConflict
 from memories import access, ingest, retrieval, usage_counters
 from memories.console import overview
 from memories.models import Access, Fragment, Operation, SearchDay
@@ -86,6 +87,19 @@ def test_what_waits_is_counted_as_the_review_queue_counts_it(rita, challenge):
     queue = rita.get(url)
     assert number == 2 == len(re.findall(r'id="row-', queue.text))
     assert "2 left" in words(queue)
+
+
+def test_since_when_the_oldest_waits_is_said_in_days_of_the_calendar(rita, challenge, principal):
+    challenge("$0")
+    now = timezone.now()
+    for at, said in (
+        (now, "the oldest from today"),
+        (now.replace(hour=0, minute=0, second=0) - datetime.timedelta(minutes=1), "the oldest for 1 day"),
+        (now - datetime.timedelta(days=3), "the oldest for 3 days"),
+    ):
+        with access.enter(principal, why="test"):
+            PendingConflict.objects.update(created_at=at)
+        assert said in re.sub(r"\s+", " ", words(rita.get("/")))
 
 
 def test_what_is_new_in_quarantine_is_listed(rita, principal):
