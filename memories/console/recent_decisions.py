@@ -13,7 +13,7 @@ from memories.access import Principal
 from memories.console.decisions import DecisionNotice
 from memories.console.errors import Refusal
 from memories.console.pagination import Page, page_of
-from memories.console.review_items import EDITED, OUTCOMES, headline_of, names_of
+from memories.console.review_items import headline_of, names_of, outcome_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,12 +23,7 @@ class Settled:
     row: Any
     text: str
     by: str
-    edited: bool = False
-
-    @property
-    def outcome(self) -> str:
-        """What was decided."""
-        return EDITED if self.edited else OUTCOMES.get(self.row.resolution, "")
+    outcome: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +44,9 @@ def list_settled(principal: Principal, query: QueryDict) -> Page:
     page = page_of(rows, query, of="review", by="resolved_at")
     names = names_of(principal, [row.resolved_by for row in page.rows])
     left = of_conflicts(principal.project_id, [row.id for row in page.rows])
-    edited = {conflict_id for conflict_id, ruling in left.items() if ruling.edited}
-    rows_with_claims = with_claims(page.rows)
     found = [
-        Settled(row, headline_of(row), names.get(row.resolved_by, ""), row.id in edited) for row in rows_with_claims
+        Settled(row, headline_of(row), names.get(row.resolved_by, ""), outcome_of(row, left.get(row.id)))
+        for row in with_claims(page.rows)
     ]
     return Page(found, page.older)
 

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from conflicts.enums import ConflictKind, ConflictReason, Resolution
-from conflicts.public import Ruling
+from conflicts.public import PendingConflict, Ruling
 from conflicts.resolution import KeyCandidate, candidates, repetitions, visible_conflict
 from conflicts.resolution.review_queue import (
     Fold,
@@ -34,7 +34,7 @@ OUTCOMES: dict[str, str] = {
     Resolution.REJECT: "rejected",
     Resolution.KEEP_BOTH: "kept both",
 }
-EDITED = "edited"
+EDITED, PROTECTED = "edited", "rejected, and protected what holds"
 # Who speaks, and what was said, in the line that names the rule.
 SPEAKER = {
     SourceClass.USER_EXPLICIT: ("what a person wrote", "what the user said"),
@@ -44,6 +44,15 @@ SPEAKER = {
     SourceClass.DOCUMENT: ("a document", "what a document says"),
     SourceClass.INFERENCE: ("an inference", "what was inferred"),
 }
+
+
+def outcome_of(conflict: PendingConflict, ruling: Ruling | None) -> str:
+    """Return in words what was decided, with the ruling that the decision left, if any; empty where nothing was."""
+    if ruling and ruling.edited:
+        return EDITED
+    if ruling and ruling.chosen and conflict.resolution == Resolution.REJECT:
+        return PROTECTED
+    return OUTCOMES.get(conflict.resolution, "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,8 +146,7 @@ class Opened:
     @property
     def outcome(self) -> str:
         """What was decided, in a word or two."""
-        edited = self.row.resolved_at and self.ruling and self.ruling.edited
-        return EDITED if edited else OUTCOMES.get(self.row.resolution, "")
+        return outcome_of(self.row, self.ruling if self.row.resolved_at else None)
 
     @property
     def has_two_sides(self) -> bool:

@@ -118,6 +118,17 @@ def test_what_was_settled_lately_can_each_be_undone(rita, rob, vera, challenge, 
     assert "budget = $0" not in words(part).partition("Settled lately")[2]
 
 
+def test_keeping_what_stands_is_told_from_a_plain_rejection(rita, challenge):
+    kept, rejected = challenge("$0"), challenge("$9")
+    decide(rita, kept, "keep")
+    decide(rita, rejected, "reject")
+    text = words(rita.get("/review/?settled=1"))
+    assert re.search(
+        r"budget = \$9 Rejected by rita, .* budget = \$0 Rejected, and protected what holds by rita,", text
+    )
+    assert "Settled: rejected, and protected what holds by rita" in words(rita.get(f"/review/{kept.id}/"))
+
+
 def test_stale_is_told_and_nothing_overwritten(rita, rob, challenge, principal):
     conflict = challenge()
     decide(rob, conflict, "reject")
