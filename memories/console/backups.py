@@ -21,7 +21,7 @@ from memories.console.errors import Refusal, run_action
 from memories.console.form_addresses import takes_form
 from memories.console.operations import id_of, rows_of
 from memories.console.pagination import page_of
-from memories.console.reports import ReportText, by_agent, report_of
+from memories.console.reports import ReportText, by_agent, report_of, salt_of
 from memories.console.timetable import times_of
 from memories.console.undo_strip import offer_undo
 from memories.models import Backup, Operation
@@ -198,10 +198,12 @@ def _plan(principal: Principal, backup: Backup, wanted: str) -> ShownPlan | None
     with access.enter(principal, why="console"):
         rows = rows_of(principal).filter(kind="restore", dry_run=True, options__backup_id=str(backup.id))
         made = rows.filter(id=id_of(wanted)).first() if wanted else rows.first()
-        if made is None and wanted:
-            raise NotFound("plan")
-        run = operations.runs_of(made).first() if made else None
-    return ShownPlan(made, report_of(principal, backup.file, made.report or {}), run) if made else None
+        if made is None:
+            if wanted:
+                raise NotFound("plan")
+            return None
+        run = operations.runs_of(made).first()
+    return ShownPlan(made, report_of(principal, backup.file, made.report or {}, salt=salt_of(made)), run)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

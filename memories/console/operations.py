@@ -265,7 +265,7 @@ def _describe(principal: Principal, row: Operation) -> ReportText | None:
     report = row.report or {}
     if row.kind != "restore" or "namespaces" not in report:
         return None
-    return restore_told(principal, report, done=not row.dry_run)
+    return restore_told(principal, row, report)
 
 
 def _log(row: Operation) -> list[tuple[datetime.datetime, str]]:

@@ -9,6 +9,7 @@ from typing import Any
 from memories import backups
 from memories.access import NotFound, Principal
 from memories.console.samples import samples_of
+from memories.models import Operation
 from memories.models.namespace import BadUser, parts_of
 
 RESTORES = {
@@ -114,11 +115,16 @@ class ReportText:
         return bool(self.changes or self.forgotten or self.conflicts)
 
 
-def report_of(principal: Principal, file: str, report: Mapping[str, Any], *, done: bool = False) -> ReportText:
-    """Return the report of a restore or of its plan; the backup's file tells what stands nowhere else."""
+def report_of(
+    principal: Principal, file: str, report: Mapping[str, Any], *, done: bool = False, salt: str = ""
+) -> ReportText:
+    """Return the report of a restore or of its plan; the backup's file tells what stands nowhere else.
+
+    `salt`: of the ids that a plan for a new namespace names.
+    """
     says = RESTORED if done else RESTORES
     parts = report.get("namespaces") or {}
-    samples = samples_of(principal, file, report) if parts else []
+    samples = samples_of(principal, file, report, salt=salt) if parts else []
     return ReportText(
         lines=[(name.replace("_", " "), report.get(name, 0), text) for name, text in says.items()],
         refused=[(reason.replace("_", " "), count) for reason, count in (report.get("rejected") or {}).items()],
@@ -145,13 +151,18 @@ def by_agent(parts: Mapping[str, Mapping[str, Any]] | Iterable[str]) -> list[Age
     return [AgentPart(agent, users[agent], counts[agent], refused[agent]) for agent in counts]
 
 
-def restore_told(principal: Principal, report: Mapping[str, Any], *, done: bool) -> ReportText:
-    """Return the same where only the report is at hand."""
+def salt_of(plan: Operation) -> str:
+    """Return what the ids of a plan for a new namespace are made with; empty for any other."""
+    return str(plan.id) if plan.options.get("into") else ""
+
+
+def restore_told(principal: Principal, row: Operation, report: Mapping[str, Any]) -> ReportText:
+    """Return the same where only the operation is at hand."""
     try:
         file = backups.get_backup(principal, uuid.UUID(report["backup_id"])).file
     except NotFound:
         file = ""  # it was deleted since
-    return report_of(principal, file, report, done=done)
+    return report_of(principal, file, report, done=not row.dry_run, salt=salt_of(row))
 
 
 def merge_lines(report: Mapping[str, Any], *, done: bool) -> list[tuple[str, str]]:

@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from memories import access, backups
 from memories.access import Principal
+from memories.backups.restoration import moved_id
 from memories.console.errors import run_action
 from memories.models import Fragment
 
@@ -23,10 +24,12 @@ TOLD = {
 }
 
 
-def samples_of(principal: Principal, file: str, report: Mapping[str, Any]) -> list[tuple[str, list[tuple[str, str]]]]:
+def samples_of(
+    principal: Principal, file: str, report: Mapping[str, Any], *, salt: str = ""
+) -> list[tuple[str, list[tuple[str, str]]]]:
     """Return by kind, (id, sentence); what stands here is told as it stands, what is only in the backup as it is there.
 
-    Nothing is read of what was forgotten.
+    Nothing is read of what was forgotten. `salt`: of the ids of a namespace that moves.
     """
     by_kind: dict[str, list[str]] = {kind: [] for kind in TOLD}
     for part in (report.get("namespaces") or {}).values():
@@ -37,18 +40,19 @@ def samples_of(principal: Principal, file: str, report: Mapping[str, Any]) -> li
     with access.enter(principal, why="console"):
         rows = Fragment.objects.within(principal.project_id).in_bulk([uuid.UUID(i) for i in ids])
     says = {str(i): row.content for i, row in rows.items()}
-    says |= _written(file, ids - says.keys()) if file and ids - says.keys() else {}
+    says |= _written(file, ids - says.keys(), salt) if file and ids - says.keys() else {}
     return [(TOLD[kind], [(i, says.get(i, "")) for i in these]) for kind, these in named.items()]
 
 
-def _written(file: str, ids: set[str]) -> dict[str, str]:
+def _written(file: str, ids: set[str], salt: str) -> dict[str, str]:
     """Return the sentences that the beginning of the file holds; the plan names the first ones of it."""
 
     def read() -> dict[str, str]:
         with backups.storage.open_decrypted(file) as opened:
             records = islice(backups.bundle.records_of(opened, now=timezone.now()), LOOKED)
-            rows = (one["row"] for one in records if one.get("kind") == "fragment")
-            return {row["id"]: row["content"] for row in rows if row["id"] in ids}
+            rows = [one["row"] for one in records if one.get("kind") == "fragment"]
+            told = {moved_id(row["id"], salt=salt) if salt else row["id"]: row["content"] for row in rows}
+            return {i: told[i] for i in ids & told.keys()}
 
     found, _ = run_action(read)
     return found or {}

@@ -373,6 +373,16 @@ def test_a_plan_shows_samples_with_their_sentence(adam, backup, principal, work)
     assert "heron" not in str(report)
 
 
+def test_a_plan_for_a_new_namespace_shows_them_too(adam, backup, principal, work):
+    there = f"/backups/{backup.id}/restore/"
+    post(adam, there, step="plan", into="beside", namespace="acme:main")
+    work()
+    with access.enter(principal, why="test"):
+        plan = Operation.objects.get(kind="restore").id
+    for page in (there, f"/operations/{plan}/"):
+        assert "Some that come back The heron nests behind the mill." in words(adam.get(page))
+
+
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("seconds", "says"),

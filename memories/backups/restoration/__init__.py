@@ -12,6 +12,7 @@ from memories.backups.restoration.pipeline import (
     trusted_signers,
 )
 from memories.backups.restoration.plan import WrittenNamespaces
+from memories.backups.restoration.relocation import moved_id
 from memories.backups.restoration.verification import DrillFailed, FileChanged, check_proof, drill, verify
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "drill",
     "DrillFailed",
     "FileChanged",
+    "moved_id",
     "permit_restore",
     "refuse_unfit_restore",
     "restore",

@@ -3,6 +3,7 @@
 So a backup can stand beside what lives: as a branch, whose memories are known to be copies of what they were.
 """
 
+import hashlib
 import uuid
 from collections import Counter
 from collections.abc import Sequence
@@ -58,6 +59,11 @@ class NotInBackup(NovaError):
     code = "not_in_backup"
     title = "The backup holds no such namespace"
     is_kept = True
+
+
+def moved_id(fragment_id: str, *, salt: str) -> str:
+    """Return the id under which a memory of the bundle comes, as `NEW_ID` makes it."""
+    return str(uuid.UUID(hashlib.md5(f"{fragment_id}{salt}".encode(), usedforsecurity=False).hexdigest()))
 
 
 def refuse_taken(project_id: uuid.UUID, target: str) -> None:
