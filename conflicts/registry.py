@@ -79,7 +79,7 @@ def register_predicate(
     PredicateTaken, AliasCollision, ClaimsCollide.
     """
     principal.require(Verb.ADMIN)
-    with access.enter(principal, why="register predicate"):
+    with access.enter(principal, why="register predicate"), access.showing_all_users():
         scope = _root(access.writable(principal, namespace))
         locks.lock_namespace(scope.id)
         names = naming(principal.project_id, [scope.id])[scope.id]
@@ -112,7 +112,7 @@ def change_predicate(
     """
     principal.require(Verb.ADMIN)
     assert set(changes) <= CHANGEABLE
-    with access.enter(principal, why="change predicate"):
+    with access.enter(principal, why="change predicate"), access.showing_all_users():
         found = _find(principal, which)
         locks.lock_namespace(found.namespace_id)
         row = Predicate.objects.within(found.project_id).select_related("namespace").filter(id=found.id).first()
@@ -135,7 +135,7 @@ def refuse_low_rule(principal: Principal, namespace_id: uuid.UUID, names: Naming
     """
     refuse_below(principal, [SOURCE_RANK[SourceClass.USER_IMPLICIT]], what="what a rule binds")
     digests = {names.predicate(spelling) for spelling in spellings}
-    with access.enter(principal.of_everybody(), why="ceiling"):
+    with access.showing_all_users():
         standing = Claim.objects.within(principal.project_id).filter(with_users(namespace_id), status__in=STANDING)
         ranks = standing.filter(predicate_digest__in=digests).order_by("-authority").values_list("authority", flat=True)
         refuse_below(principal, ranks[:1], what="a claim that stands under this rule")

@@ -35,6 +35,16 @@ class NotPermitted(NovaError):
     code = "not_permitted"
 
 
+class UserRequired(NovaError):
+    """The key speaks for users only, and the request names none: failing open would mix people."""
+
+    status = 400
+    code = "user_required"
+
+    def __init__(self) -> None:
+        super().__init__("this key speaks for users: name the user of each request")
+
+
 class StaleRevision(NovaError):
     """Somebody changed it since the caller read it; without `current`, its revision by now, it is gone."""
 

@@ -9,11 +9,13 @@ from conflicts.key_migration import locked, refuse_collisions, with_cardinality,
 from conflicts.keys import naming, rule_of
 from conflicts.models import Predicate
 from conflicts.registry import LONGEST, row_of, write_rule
+from memories import access
 from memories.errors import StaleRevision
 from memories.models import Claim
 from memories.models.namespace import roots_of
 
 
+@access.showing_all_users()
 def make_multi_valued(
     *, namespace_id: uuid.UUID, project_id: uuid.UUID, predicate_name: str, now: datetime.datetime
 ) -> dict[str, Any]:
@@ -49,6 +51,7 @@ def make_multi_valued(
     return former
 
 
+@access.showing_all_users()
 def restore_predicate(
     *,
     namespace_id: uuid.UUID,

@@ -4,7 +4,6 @@ from memories.access.principals import (
     ONE_OR_ALL,
     NotFound,
     Principal,
-    UserRequired,
     admit_key,
     principal_of_key,
     principal_of_member,
@@ -30,6 +29,7 @@ from memories.access.transactions import (
     hold_writers,
     is_cut_off,
     retry_on_contention,
+    showing_all_users,
 )
 from memories.errors import NotPermitted
 
@@ -39,7 +39,6 @@ __all__ = [
     "NotFound",
     "NotPermitted",
     "Principal",
-    "UserRequired",
     "all_readable",
     "attribute_to",
     "attributed_transaction",
@@ -59,5 +58,6 @@ __all__ = [
     "require_reach",
     "system_principal",
     "retry_on_contention",
+    "showing_all_users",
     "writable",
 ]

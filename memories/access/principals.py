@@ -13,7 +13,7 @@ from typing import Any
 from django.db.models import Exists, OuterRef
 
 from memories.access.transactions import enter
-from memories.errors import NotPermitted, NovaError
+from memories.errors import NotPermitted, NovaError, UserRequired
 from memories.models import ApiKey, Containment, EmbeddingModel, KeyText, Membership, Owner, Project
 from memories.models.enums import OwnerKind, Role, SourceClass, Users, Verb
 from memories.models.limits import TAKE, Allowance
@@ -56,16 +56,6 @@ class NotFound(NovaError):
     def summary(self) -> dict[str, Any]:
         """Return what kind of thing it is."""
         return {"missing": str(self).partition(" ")[0]}
-
-
-class UserRequired(NovaError):
-    """The key speaks for users only, and the request names none: failing open would mix people."""
-
-    status = 400
-    code = "user_required"
-
-    def __init__(self) -> None:
-        super().__init__("this key speaks for users: name the user of each request")
 
 
 @cache

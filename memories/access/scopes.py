@@ -4,7 +4,8 @@ from collections.abc import Iterable
 
 from django.db.models import Q
 
-from memories.access.principals import NotFound, Principal, UserRequired
+from memories.access.principals import NotFound, Principal
+from memories.errors import UserRequired
 from memories.models import Namespace
 from memories.models.enums import Users
 from memories.models.namespace import SHARED, BadUser, NamespaceQuerySet, parts_of, scope_name

@@ -126,6 +126,16 @@ def enter(principal: "Principal", *, why: str, keeps_plans: bool = False, reads_
             _execute(_settings(None, None, users=""))
 
 
+@contextmanager
+def showing_all_users() -> Iterator[None]:
+    """Within `enter`: what follows sees the scopes of all users, whoever asks; a namespace's rules are theirs, too."""
+    inside = _entered.get()
+    if inside is None:
+        raise RuntimeError("users are shown within a transaction of their project")
+    with enter(inside.of_everybody(), why=""):
+        yield
+
+
 def _has_gone(error: IntegrityError, principal: "Principal") -> bool:
     """Return whether what was written belongs to something that is not there any more."""
     broken = getattr(getattr(error.__cause__, "diag", None), "constraint_name", None) or ""

@@ -5,7 +5,8 @@ from django.core.exceptions import RequestDataTooBig
 from django.db import InterfaceError, OperationalError
 from django.http import HttpResponse, JsonResponse
 
-from memories.access import NotFound, NotPermitted, UserRequired
+from memories.access import NotFound, NotPermitted
+from memories.errors import UserRequired
 
 
 class ProxyRefused(Exception):
