@@ -7,7 +7,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from conflicts.authority import SOURCE_RANK, bounded_importance, may_protect
-from conflicts.public import Admission, ClaimDraft, Newcomer, end_waiting, lock_claimed_keys, readmit, rewrite
+from conflicts.public import (
+    Admission,
+    ClaimDraft,
+    Newcomer,
+    PendingConflict,
+    end_waiting,
+    lock_claimed_keys,
+    readmit,
+    rewrite,
+)
 from conflicts.rulings import protection
 from conflicts.search_index import BlockedByErasure, find_forgotten_texts, refuse_forgotten
 from conflicts.votes import is_disputed
@@ -25,9 +34,10 @@ from memories.models import (
     Claim,
     EmbeddingModel,
     Fragment,
+    Link,
     Revision,
 )
-from memories.models.enums import INSTRUCTION, MATERIAL, Compression, FragmentType, SourceClass, Status, Verb
+from memories.models.enums import INSTRUCTION, MATERIAL, Compression, FragmentType, LinkKind, SourceClass, Status, Verb
 from memories.models.fragment import (
     BY_HAND,
     BY_PERSON,
@@ -285,6 +295,9 @@ def refuse_rewriting(principal: Principal, row: Fragment) -> None:
         raise NotPermitted("this memory is contained: store a new one, or take the containment back")
     if not may_rewrite(principal, row):
         raise NotPermitted("only whoever wrote a memory, or a person, may rewrite it: store a new fragment instead")
+    digested = Link.objects.within(row.project_id).filter(fragment=row, kind=LinkKind.DIGEST_OF)
+    if principal.kind == "key" and digested.exclude(other__owner_id=principal.owner_id).exists():
+        raise NotPermitted("this digest stands for what others wrote: store a new fragment instead")
     if principal.kind == "key" and protection(row.project_id, row.id):
         raise NotPermitted("a person ruled on this memory: store a new fragment instead")
 
@@ -336,11 +349,27 @@ def archive(principal: Principal, fragment_id: uuid.UUID, *, now: datetime.datet
 
 
 def refuse_taking_away(principal: Principal, row: Fragment) -> None:
-    """Raise NotPermitted for what another owner of as much authority keeps under a key of its own."""
-    stronger = SOURCE_RANK[SourceClass(principal.ceiling)] > row.authority
-    stronger |= bool({Verb.REVIEW, Verb.ADMIN} & set(principal.verbs))
-    if row.key and not (may_rewrite(principal, row) or stronger):
-        raise NotPermitted("this memory is under another owner's key: its owner or a reviewer takes it away")
+    """Raise NotPermitted for what another owner of as much authority claims, or keeps under a key of its own.
+
+    What the gate lets nobody of equal authority replace, nobody removes to make room either: also no reviewer's key
+    for what its own owner said against it.
+    """
+    if may_rewrite(principal, row) or SOURCE_RANK[SourceClass(principal.ceiling)] > row.authority:
+        return
+    if not (row.key or _is_claimed(row)):
+        return
+    if not {Verb.REVIEW, Verb.ADMIN} & set(principal.verbs):
+        raise NotPermitted("another owner claims this, or keeps it under a key: its owner or a reviewer takes it away")
+    own = PendingConflict.objects.within(row.project_id).pending().filter(existing=row)
+    if own.filter(newcomer__owner_id=principal.owner_id).exists():
+        raise NotPermitted("what this key's owner said waits against it: somebody else settles that")
+
+
+def _is_claimed(row: Fragment) -> bool:
+    """Return whether something stands that it claims."""
+    standing = (Status.ACTIVE, Status.DISPUTED)
+    claims = Claim.objects.within(row.project_id).filter(fragment=row, status__in=standing)
+    return row.status in standing and claims.exists()
 
 
 def archive_key(principal: Principal, namespace: str, key: str, *, now: datetime.datetime) -> Fragment:

@@ -256,3 +256,11 @@ def test_without_a_model_it_says_so(alice, herons, settings, picture):
     settings.SIDECAR_URL = ""
     assert ask(alice, herons, 400, method="llm")["errors"][0]["field"] == "method"
     assert picture() == before
+
+
+def test_nobody_puts_words_into_a_digest_of_what_others_wrote(alice, bob, herons):
+    rows = [row.id for row in herons]
+    made = ask(bob, rows)
+    path, body = f"/api/v1/fragments/{made['id']}", {"content": "The heron never nested here."}
+    assert bob.client.patch(path, body, format="json").status_code == 403
+    assert bob.client.patch(path, {"tags": ["bird"]}, format="json").status_code == 200
