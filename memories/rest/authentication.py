@@ -78,7 +78,7 @@ def _user_in(name: Any) -> str | None:
     if not isinstance(name, str) or "/" not in name:
         return None
     try:
-        return parts_of(name)[1]
+        return parts_of(name.strip())[1]  # trimmed as the field will be
     except BadUser:
         return None
 

@@ -37,6 +37,18 @@ def homes(alice):
     }
 
 
+@pytest.mark.parametrize("written", ["acme:main/ann ", " acme:main/ann", "acme:main/ann\t"])
+def test_a_written_scope_is_read_trimmed(alice, homes, written):
+    assert keep(alice, None, "The cat is called Tibbles.", namespace=written)["user"] == "ann"
+    body = {"namespace": written, "messages": [{"role": "user", "content": "My dog is called Rex."}]}
+    assert alice.client.post("/api/v1/ingest", body, format="json").status_code < 300
+    assert "I live in Lisbon." in find(alice, "Where do I live?", namespace=written)
+    listed = alice.client.get(FRAGMENTS, {"namespace": written}).json()["results"]
+    assert {row["user"] for row in listed} == {"ann"}
+    everybody = {"namespace": written, "all_users": True, "dry_run": True}
+    assert alice.client.post("/api/v1/forget", everybody, format="json").status_code == 400
+
+
 def test_two_users_with_other_values_of_one_key_both_stand(alice, homes):
     assert [homes[name]["status"] for name in ("ann", "ben")] == ["active", "active"]
     assert homes["ben"]["superseded"] == homes["ben"]["pending_conflicts"] == []
