@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from memories import access
 from memories.access import Principal, authorizations
-from memories.errors import NovaError
+from memories.errors import NotPermitted, NovaError
 from memories.models import Membership, Project
 from memories.models.enums import Role
 
@@ -110,16 +110,21 @@ def owner_alias() -> str:
 
 
 def set_role(project: Project, user_id: int, *, role: str, by: Principal) -> None:
-    """Give a member another role, or take them out (an empty role). Raise BadRole.
+    """Give a member another role, or take them out (an empty role). Raise BadRole, NotPermitted.
 
-    Nobody changes their own, so that a project keeps an administrator.
+    Nobody changes their own, and of two who change each other's one is too late, so that a project keeps an
+    administrator.
     """
     if role:
         _check(role)
     if user_id == by.user_id:
         raise BadRole("Another administrator changes your own role.")
     with access.enter(by, why="set role"):
-        rows = Membership.objects.select_for_update().filter(project=project, user=user_id)
+        members = Membership.objects.filter(project=project)
+        admins = {row.user_id for row in members.select_for_update().order_by("id") if row.role == Role.ADMIN}
+        if by.kind == "person" and by.user_id not in admins:
+            raise NotPermitted("you are no administrator of this project any more")
+        rows = members.filter(user=user_id)
         if not (rows.update(role=role) if role else rows.delete()[0]):
             raise BadRole("This person is no member.")
     authorizations.end_unfounded(project, user_id, now=timezone.now())

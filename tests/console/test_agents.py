@@ -10,7 +10,7 @@ from django.contrib.auth import get_user_model
 from django.utils import timezone
 
 from memories import access, ingest
-from memories.access import authorizations, oauth_clients
+from memories.access import authorizations, members, oauth_clients
 from memories.models import ApiKey, Authorization, Fragment, Membership, Namespace, Operation
 from tests.console.conftest import a_person, decide, logged_in, post, words
 
@@ -239,6 +239,22 @@ def test_namespaces_are_deleted_by_their_name_only(adam, store, count):
     assert count(Operation) == 0
     assert post(adam, "/namespaces/delete/", name="acme:main", confirm="acme:main").status_code == 303
     assert count(Operation) == 1
+
+
+@pytest.mark.usefixtures("adam")
+def test_of_two_admins_who_take_each_other_out_one_is_too_late(project):
+    a_person("eve", project, role="admin")
+    ids = {name: get_user_model().objects.get(username=name).pk for name in ("adam", "eve")}
+    asking = {
+        name: access.principal_of_member(get_user_model().objects.get(pk=pk), project="acme")
+        for name, pk in ids.items()
+    }  # as both requests know them before either is done
+    members.set_role(project, ids["eve"], role="", by=asking["adam"])
+    with pytest.raises(access.NotPermitted, match="no administrator"):
+        members.set_role(project, ids["adam"], role="", by=asking["eve"])
+    assert list(Membership.objects.filter(project=project, role="admin").values_list("user_id", flat=True)) == [
+        ids["adam"]
+    ]
 
 
 def test_an_admin_changes_roles_but_not_their_own(project, rita):

@@ -141,6 +141,12 @@ def test_importing_gives_the_same_namespace(written, principal, digest, count, c
         assert not Backup.objects.exclude(origin="safety").exists()
 
 
+def test_a_fingerprint_that_is_none_is_told_in_a_line_and_leaves_nothing(written, count):
+    with pytest.raises(CommandError, match="64 hexadecimal digits"):
+        call_command("pack", "import", str(written), trust_signer="abc")
+    assert count(Backup) == 0
+
+
 def test_importing_brings_each_of_several_claims(store, alice, bob, principal, digest, tmp_path):
     store(
         MAIN,

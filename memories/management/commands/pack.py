@@ -116,9 +116,13 @@ class Command(TyperCommand):
             raise CommandError(str(error)) from error
         options = {"backup_id": str(taken.id), **({"trust_signer": trust_signer} if trust_signer else {})}
         arguments: dict[str, Any] = {"kind": "restore", "namespace": None, "options": options, "dry_run": dry_run}
-        operation = jobs.start(principal, **arguments, now=timezone.now(), wake_up=False)
-        ended = run_with_progress(principal, operation, "import")
-        backups.delete(principal, uuid.UUID(str(taken.id)))
+        try:
+            operation = jobs.start(principal, **arguments, now=timezone.now(), wake_up=False)
+            ended = run_with_progress(principal, operation, "import")
+        except BadOptions as error:
+            raise CommandError(str(error)) from error
+        finally:
+            backups.delete(principal, uuid.UUID(str(taken.id)))
         output = {"operation": str(ended.id), "state": ended.state, "error": ended.error, **(ended.report or {})}
         self.stdout.write(json.dumps(output) if as_json else describe_operation(ended))
         if ended.state != OperationState.SUCCEEDED:
