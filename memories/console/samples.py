@@ -50,9 +50,9 @@ def _written(file: str, ids: set[str], salt: str) -> dict[str, str]:
     def read() -> dict[str, str]:
         with backups.storage.open_decrypted(file) as opened:
             records = islice(backups.bundle.records_of(opened, now=timezone.now()), LOOKED)
-            rows = [one["row"] for one in records if one.get("kind") == "fragment"]
-            told = {moved_id(row["id"], salt=salt) if salt else row["id"]: row["content"] for row in rows}
-            return {i: told[i] for i in ids & told.keys()}
+            rows = (one["row"] for one in records if one.get("kind") == "fragment")
+            told = ((moved_id(row["id"], salt=salt) if salt else row["id"], row["content"]) for row in rows)
+            return {i: content for i, content in told if i in ids}
 
     found, _ = run_action(read)
     return found or {}

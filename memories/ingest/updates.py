@@ -360,8 +360,8 @@ def refuse_taking_away(principal: Principal, row: Fragment) -> None:
         return
     if not {Verb.REVIEW, Verb.ADMIN} & set(principal.verbs):
         raise NotPermitted("another owner claims this, or keeps it under a key: its owner or a reviewer takes it away")
-    own = PendingConflict.objects.within(row.project_id).pending().filter(existing=row)
-    if own.filter(newcomer__owner_id=principal.owner_id).exists():
+    waiting = PendingConflict.objects.within(row.project_id).pending().filter(existing=row, newcomer__isnull=False)
+    if principal.kind == "key" and waiting.filter(newcomer__owner_id=principal.owner_id).exists():
         raise NotPermitted("what this key's owner said waits against it: somebody else settles that")
 
 

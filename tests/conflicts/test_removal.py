@@ -1,6 +1,10 @@
 """What the gate lets nobody of equal authority replace, nobody of equal authority removes to make room for itself."""
 
 import pytest
+from django.utils import timezone
+
+from memories import access, erasure
+from memories.models import Fragment
 
 FRAGMENTS = "/api/v1/fragments"
 CEO = {"subject": "firm", "predicate": "ceo"}
@@ -70,3 +74,14 @@ def test_what_claims_nothing_and_what_waits_an_equal_may_remove(writer, rank, wa
     say(eve, "Ada", rank)
     for row in (plain, say(ursula, "Mallory", rank)):
         assert REMOVALS[way](eve, row).status_code < 300
+
+
+@pytest.mark.parametrize("rank", ["user_explicit"], indirect=True)
+def test_the_operator_removes_what_somebody_disputes(writer, agent_of, project, principal, rank):
+    standing = say(writer("ursula"), "Ada", rank)
+    weak = agent_of(project, owner="weak", ceiling="inference")
+    weak.client.post(f"{FRAGMENTS}/{standing['id']}/dispute", {"reason": "No."}, format="json")
+    operator = access.system_principal(project, ceiling=rank)
+    erasure.forget(operator, standing["id"], now=timezone.now())
+    with access.enter(principal, why="test"):
+        assert not Fragment.objects.filter(id=standing["id"]).exists()
