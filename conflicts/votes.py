@@ -184,6 +184,13 @@ def _is_outvoted(fragment: Fragment) -> bool:
     return fragment.source != SourceClass.USER_EXPLICIT and fragment.disputes >= OUTVOTED and not supported
 
 
+def drop_support(fragment: Fragment, *, now: datetime.datetime) -> None:
+    """Let nobody have supported what a memory says by now: they read other words. Who disputed it goes on to."""
+    cast = Vote.objects.within(fragment.project_id).filter(fragment=fragment)
+    if cast.exclude(ballot=Ballot.DISPUTE).delete()[0]:
+        _recount(fragment, now=now)
+
+
 def discount(rows: Any, *, counted: bool, now: datetime.datetime) -> list[uuid.UUID]:
     """Let votes count no more, or again with `counted`; trust and what is disputed follow. Return which those were."""
     held = list(rows.filter(counted=not counted).order_by("id"))

@@ -18,6 +18,7 @@ from conflicts.public import (
     readmit,
 )
 from conflicts.search_index import refuse_forgotten
+from conflicts.votes import drop_support
 from memories.access import NotPermitted, Principal
 from memories.ingest.updates import claims_of, fragment_for_change, may_rewrite, refuse_rewriting, store_revision
 from memories.models import EmbeddingModel, Fragment, Link
@@ -135,6 +136,8 @@ def replace(
         by_a_person=by_a_person,
         at_best=at_best,
     )
+    if new_words or new_claim:
+        drop_support(row, now=now)
     return Admission(row, False, done.superseded, done.pending_conflicts, replaced=True)
 
 

@@ -19,7 +19,7 @@ from conflicts.public import (
 )
 from conflicts.rulings import protection
 from conflicts.search_index import BlockedByErasure, find_forgotten_texts, refuse_forgotten
-from conflicts.votes import is_disputed
+from conflicts.votes import drop_support, is_disputed
 from memories import access
 from memories.access import NotFound, NotPermitted, Principal
 from memories.errors import NovaError, StaleRevision
@@ -151,9 +151,9 @@ def revise(
         row.revision += 1
         row.updated_at = now
         if decides:
-            refuse_forgotten([row], [sentences_claimed(claimed.claims)])
-            vector = read.vector if read else None
-            done = _decide_anew(principal, row, claimed, vector, model=model if new_text else None, now=now)
+            done = _decide_anew(principal, row, claimed, read, model=model if new_text else None, now=now)
+            if new_words or claimed.is_changed:
+                drop_support(row, now=now)
             if claimed.is_read_anew:
                 queue_reading([done])
             return done
@@ -230,12 +230,17 @@ def _decide_anew(
     principal: Principal,
     row: Fragment,
     claimed: Claimed,
-    vector: Any,
+    read: ReadText | None,
     *,
     model: EmbeddingModel | None,
     now: datetime.datetime,
 ) -> Admission:
-    """What stands or waits passes the gate; what is history only gets its new text, and what is read in it."""
+    """What stands or waits passes the gate; what is history only gets its new text, and what is read in it.
+
+    Raise BlockedByErasure, History.
+    """
+    refuse_forgotten([row], [sentences_claimed(claimed.claims)])
+    vector = read.vector if read else None
     if row.status in (Status.SUPERSEDED, Status.ARCHIVED):
         if claimed.is_named and claimed.is_changed:
             raise History(f"this memory is {row.status}: what it claims is history")

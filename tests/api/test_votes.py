@@ -44,7 +44,9 @@ def read(agent, fragment):
 
 
 def counts(body):
-    return [body[name] for name in ("reinforcements", "disputes", "corroboration")]
+    """Of the answer to a vote, or of a fragment."""
+    flat = {**body, **body.get("provenance", {})}
+    return [flat[name] for name in ("reinforcements", "disputes", "corroboration")]
 
 
 class TestReinforce:
@@ -205,6 +207,51 @@ class TestCorroborate:
         assert [vote(agent, fragment, "corroborate")["corroboration"] for agent in (bob, bob, dave)] == [2, 2, 3]
 
 
+class TestRewritten:
+    """A vote is on the words that were read."""
+
+    @pytest.fixture
+    def upheld(self, alice, bob, dave, project, agent_of, store_fragment):
+        """A claim that one owner reinforces, one says too, and one disputes; by Alice, under her own name for it."""
+        fragment = store_fragment(key="budget", claim={**CLAIM, "value": "$750"})
+        vote(bob, fragment, "reinforce")
+        vote(dave, fragment, "corroborate", source_id="a walk")
+        vote(agent_of(project, owner="erin"), fragment, "dispute", reason="No.")
+        assert counts(read(alice, fragment)) == [1, 1, 2]
+        return fragment
+
+    @pytest.mark.parametrize(
+        "change", [{"content": "The heron left."}, {"claim": {**CLAIM, "value": "$900"}}], ids=["text", "claim"]
+    )
+    def test_nobody_upheld_what_it_says_now(self, alice, upheld, change):
+        answer = alice.client.patch(f"{URL}/{upheld['id']}", change, format="json")
+        assert (answer.status_code, counts(answer.json())) == (200, [0, 1, 1]), answer.json()
+        assert counts(read(alice, upheld)) == [0, 1, 1]
+
+    def test_nor_what_replaced_it_under_its_key(self, alice, upheld, store_fragment):
+        body = store_fragment(status=200, key="budget", content="Wire it all.", claim={**CLAIM, "value": "$900"})
+        assert (body["id"], body["replaced"], counts(body)) == (upheld["id"], True, [0, 1, 1])
+
+    def test_details_are_no_other_words(self, alice, upheld, store_fragment):
+        answer = alice.client.patch(f"{URL}/{upheld['id']}", {"tags": ["river"], "content": TEXT}, format="json")
+        assert counts(answer.json()) == [1, 1, 2]
+        body = store_fragment(status=200, key="budget", claim={**CLAIM, "value": "$750"}, tags=["mill"])
+        assert counts(body) == [1, 1, 2]
+
+    def test_the_same_owners_may_vote_on_the_new_words(self, alice, bob, dave, upheld):
+        alice.client.patch(f"{URL}/{upheld['id']}", {"content": "The heron left."}, format="json")
+        assert vote(bob, upheld, "reinforce")["counted"]
+        assert vote(dave, upheld, "corroborate", source_id="a walk")["counted"]
+        assert counts(read(alice, upheld)) == [1, 1, 2]
+
+    def test_without_those_who_upheld_it_it_is_disputed(self, alice, bob, dave, store_fragment):
+        fragment = store_fragment("inference")
+        vote(bob, fragment, "reinforce")
+        assert vote(dave, fragment, "dispute")["status"] == "active"
+        answer = alice.client.patch(f"{URL}/{fragment['id']}", {"content": "The heron left."}, format="json")
+        assert (answer.json()["status"], counts(answer.json())) == ("disputed", [0, 1, 1])
+
+
 def test_reinforcing_keeps_no_error_of_binary_fractions(alice, bob, store_fragment):
     fragment = store_fragment(importance=0.5)
     seen = []
@@ -293,7 +340,7 @@ class TestRefusing:
         assert vote(reader, fragment, ballot, status=403)["code"] == "not_permitted"
         assert vote(alice, fragment, ballot, status=400, weight=9)["errors"][0]["field"] == "weight"
         row = read(alice, fragment)
-        assert (row["status"], counts({**row, "corroboration": 1})) == ("active", [0, 0, 1])
+        assert (row["status"], counts(row)) == ("active", [0, 0, 1])
 
     def test_bad_words_are_named(self, bob, store_fragment):
         fragment = store_fragment()

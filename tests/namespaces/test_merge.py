@@ -307,6 +307,18 @@ def test_undo_gives_the_former_state(begun, merge, undo, store, alice, bob, rows
     assert again.report == done.report
 
 
+def test_undo_gives_back_who_upheld_the_former_words(begun, merge, undo, store, alice, bob, rows, belief):
+    tea = store(MAIN, "Ada drinks tea.", by=alice.principal, key="drink")
+    bob.client.post(f"/api/v1/fragments/{tea.id}/reinforce", format="json")
+    store(SIDE, "Ada drinks milk.", by=alice.principal, key="drink")
+    before = belief()
+    done = merge()
+    milk = named("Ada drinks milk.", rows())
+    assert (milk.id, milk.reinforcements) == (tea.id, 0)
+    assert undo(done).state == "succeeded"
+    assert belief() == before
+
+
 def test_undo_says_which_rows_changed_since(begun, merge, undo, store, bob, alice, rows, digest):
     store(SIDE, "Otters swim at night.", by=bob.principal)
     done = merge()

@@ -538,6 +538,16 @@ def test_votes_of_a_source_count_no_more(carol, bob, agent_of, project):
     assert state(project) == before
 
 
+def test_who_upheld_other_words_vouches_for_none(carol, mallory, bob):
+    body = {"namespace": "acme:main", "content": "The office is in Berlin."}
+    lured = mallory.client.post("/api/v1/fragments", body, format="json").json()
+    assert bob.client.post(f"/api/v1/fragments/{lured['id']}/corroborate", {}, format="json").json()["counted"]
+    other = {"content": "Invoices go to DE99 1234."}
+    assert mallory.client.patch(f"/api/v1/fragments/{lured['id']}", other, format="json").status_code == 200
+    contain(carol, owner="mallory")
+    assert get(carol, f"fragments/{lured['id']}")["archived_reason"] == "contained"
+
+
 def test_what_had_faded_is_told_too(carol, mallory, alice, project):
     body = {"namespace": "acme:main", "content": "It is worth nothing at all."}
     faded = mallory.client.post("/api/v1/fragments", body, format="json").json()
