@@ -296,12 +296,13 @@ def keep_connections() -> None:
 
 @shared_task
 def deliver_webhooks() -> None:
-    """Sends events to where webhooks lead."""
+    """Sends events to where webhooks lead; where that failed last after all the others, in whichever project."""
+    for failing in (False, True):
 
-    def send(principal: Principal) -> None:
-        webhooks.deliver(principal, clock=timezone.now)
+        def send(principal: Principal, failing: bool = failing) -> None:
+            webhooks.deliver(principal, clock=timezone.now, failing=failing)
 
-    _in_each_project(send, workload.projects_with(Work.WEBHOOKS, now=timezone.now()))
+        _in_each_project(send, workload.projects_with(Work.WEBHOOKS, now=timezone.now()))
 
 
 ROUNDS = {

@@ -21,31 +21,39 @@ from memories.webhooks.signatures import secret_of, sign
 log = structlog.get_logger(__name__)
 TIMEOUT = 10.0  # seconds for one request
 LEASE = datetime.timedelta(seconds=60)  # that who delivers has a webhook for, after each request anew
-# Of one webhook in a round: others wait.
-AT_ONCE, TURN = 100, datetime.timedelta(seconds=30)
+AT_ONCE = 100  # events of one webhook in a round
+TURN = datetime.timedelta(seconds=10)  # after which a project begins no further request in a round: others wait
 FIRST_PAUSE, LONGEST_PAUSE = datetime.timedelta(seconds=15), datetime.timedelta(hours=4)
 # And after so many failures: a server that was itself off for days has tried nothing meanwhile.
 GIVEN_UP_AFTER, LEAST_TRIES = datetime.timedelta(days=3), 12
 Clock = Callable[[], datetime.datetime]
 
 
-def deliver(principal: Principal, *, clock: Clock) -> int:
-    """Send what is due of a project's webhooks, each from where it stopped; how many events arrived.
+def deliver(principal: Principal, *, clock: Clock, failing: bool = False) -> int:
+    """Send what is due of a project's webhooks until its turn is over, each from where it stopped.
 
-    What fails is sent again, later each time; after three days the webhook is disabled.
+    Of those that failed last, or of the others. Return how many events arrived. What fails is sent again, later each
+    time; after three days the webhook is disabled.
     """
+    until, arrived = clock() + TURN, 0
     with access.enter(principal, why="webhooks"):
-        due = list(Webhook.objects.within(principal.project_id).due(now=clock()).values_list("id", flat=True))
-    return sum(_deliver_to(principal, webhook_id, clock) for webhook_id in due)
+        due = Webhook.objects.within(principal.project_id).due(now=clock())
+        tried = due.filter(failures__gt=0) if failing else due.filter(failures=0)
+        ids = list(tried.values_list("id", flat=True))
+    for webhook_id in ids:
+        arrived += _deliver_to(principal, webhook_id, clock, until)
+        if clock() >= until:
+            break
+    return arrived
 
 
-def _deliver_to(principal: Principal, webhook_id: uuid.UUID, clock: Clock) -> int:
+def _deliver_to(principal: Principal, webhook_id: uuid.UUID, clock: Clock, until: datetime.datetime) -> int:
     hook = _claim(principal, webhook_id, now=clock())
     if hook is None:
         return 0
     place = hook.namespace and hook.namespace.name
     news = list_events(principal, since=Bookmark.read(hook.mark), limit=AT_ONCE, kinds=hook.kinds, namespace=place)
-    until, arrived = clock() + TURN, 0
+    arrived = 0
     for announcement in news.announcements:
         try:
             send(hook, announcement, now=clock())

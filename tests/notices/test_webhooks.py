@@ -5,6 +5,7 @@ import ipaddress
 import json
 import uuid
 from http.server import BaseHTTPRequestHandler
+from types import SimpleNamespace
 
 import httpx2
 import pytest
@@ -26,15 +27,22 @@ SIGNATURE = "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
 
 
 class Receiver(FakeServer):
-    """Keeps what it is sent, and answers the next of `answers`, then 204."""
+    """Keeps what it is sent, and answers the next of `answers`, then 204.
+
+    By a clock of the test, which is `late`, /slow takes all the time that it has, and /silent answers nothing then.
+    """
 
     def __init__(self):
         super().__init__(0, ReceiverHandler)
-        self.heard, self.answers = [], []
+        self.heard, self.answers, self.late = [], [], datetime.timedelta()
+
+    @property
+    def base(self):
+        return f"http://localhost:{self.server_port}"
 
     @property
     def address(self):
-        return f"http://localhost:{self.server_port}/hook?of=us"
+        return f"{self.base}/hook?of=us"
 
     @property
     def told(self):
@@ -47,6 +55,11 @@ class ReceiverHandler(FakeHandler, BaseHTTPRequestHandler):
     def do_POST(self):
         body = self.rfile.read(int(self.headers["Content-Length"]))
         self.server.heard.append(({**dict(self.headers), "path": self.path}, body))
+        if self.path.startswith(("/silent", "/slow")):
+            self.server.late += datetime.timedelta(seconds=delivery.TIMEOUT)
+        if self.path.startswith("/silent"):
+            self.close_connection = True
+            return
         status = self.server.answers.pop(0) if self.server.answers else 204
         self._head(status, {"Location": "/elsewhere"} if 300 <= status < 400 else {"Content-Length": "0"})
 
@@ -71,11 +84,12 @@ def read(agent, made):
 
 @pytest.fixture
 def deliver(service, teller):
-    """A round, some time later."""
+    """A round in one project, some time later; how many events arrived."""
 
     def run(*, later=datetime.timedelta()):
         teller.settle()
-        return webhooks.deliver(service, clock=lambda: timezone.now() + later)
+        wish = {"clock": lambda: timezone.now() + later}
+        return sum(webhooks.deliver(service, **wish, failing=failing) for failing in (False, True))
 
     return run
 
@@ -264,6 +278,55 @@ def test_a_slow_receiver_has_its_turn_and_lets_others_have_theirs(admin, receive
     rows = [teller.doubt() for _ in range(3)]
     assert [deliver() for _ in range(4)] == [1, 1, 1, 0]
     assert [each["data"]["fragment_id"] for each in receiver.told] == [str(row.id) for row in rows]
+
+
+@pytest.fixture
+def go_round(committed, neighbour, receiver, teller, monkeypatch):
+    """Something happens in both projects, and a round by the receiver's clock: which webhooks it tried, in order."""
+    monkeypatch.setattr(tasks, "timezone", SimpleNamespace(now=lambda: timezone.now() + receiver.late))
+
+    def run():
+        for project in (committed, neighbour):
+            type(teller)(access.system_principal(project), teller.settle).doubt()
+        teller.settle()
+        receiver.heard.clear()
+        tasks.deliver_webhooks()
+        return [headers["path"] for headers, _ in receiver.heard]
+
+    return run
+
+
+@pytest.fixture
+def both(committed, neighbour, agent_of):
+    """Who administers the project that comes first, and who the other one."""
+    first, last = sorted((committed, neighbour), key=lambda project: project.name)
+    return [agent_of(project, owner="admin", verbs=["read", "admin"]) for project in (first, last)]
+
+
+@pytest.mark.parametrize("kind", ["silent", "slow"])
+def test_a_project_of_slow_receivers_has_one_turn_before_another_has_its(kind, both, receiver, go_round):
+    for number in (1, 2, 3):
+        make(both[0], f"{receiver.base}/{kind}/{number}")
+    make(both[1], f"{receiver.base}/well")
+    assert go_round() == [f"/{kind}/1", "/well"]
+    assert go_round() == [f"/{kind}/2", "/well"]
+
+
+def test_what_failed_comes_after_what_answers_in_whichever_project(both, receiver, go_round):
+    for name in ("silent/1", "silent/2", "silent/3", "well/1"):
+        make(both[0], f"{receiver.base}/{name}")
+    make(both[1], f"{receiver.base}/well/2")
+    assert go_round() == ["/silent/1", "/well/2"]
+    hook = _named(both[0].principal, "/silent/2")
+    assert delivery._claim(both[0].principal, hook.id, now=tasks.timezone.now()), "another round is at it"
+    receiver.late += delivery.FIRST_PAUSE
+    assert go_round() == ["/silent/3", "/well/2", "/silent/1"]
+    assert go_round() == ["/well/1", "/well/1", "/well/1", "/well/2"], "the rest of a project waits no longer"
+
+
+def _named(principal, path):
+    with access.enter(principal, why="test"):
+        return Webhook.objects.within(principal.project_id).get(url__endswith=path)
 
 
 def test_names_are_written_as_hosts_and_the_port_goes_along(monkeypatch, receiver):
