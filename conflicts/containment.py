@@ -13,9 +13,9 @@ from conflicts import votes
 from conflicts.authority import ranks_of
 from conflicts.bulk_changes import end_waiting_of_many
 from conflicts.enums import Ballot
-from conflicts.evaluation import Evaluation, place_of
 from conflicts.models import PendingConflict, Ruling, Vote
 from conflicts.persistence import ensure_conflicts, one_value_checked_at_the_end, pair_as_before
+from conflicts.reconciliation import evaluation_of, refuse_broken_rulings
 from conflicts.snapshots import (
     MAKE_ROOM,
     TAKEN,
@@ -26,7 +26,7 @@ from conflicts.snapshots import (
     snapshot,
     successor_of,
 )
-from memories.models import Claim, Fragment, Link
+from memories.models import Fragment, Link
 from memories.models.enums import LinkKind, Status
 from memories.models.fragment import CONTAINED
 from memories.models.history import events_of
@@ -226,12 +226,13 @@ def take_back(
         raise CannotUndo(TAKEN, then=MAKE_ROOM) from error
     _link_as_before(project_id, journal, known)
     restored = {uuid.UUID(key) for key in former}
-    evaluation = _evaluation(project_id, restored, now=now)
+    evaluation = evaluation_of(project_id, restored, now=now)
+    refuse_broken_rulings(project_id, set(map(uuid.UUID, after)), since=applied_at)
     refuse_rivals(evaluation, restored, known=restored, since=applied_at)
     opened = PendingConflict.objects.within(project_id).pending().filter(created_at=applied_at)
     opened.filter(Q(newcomer__in=restored) | Q(existing__in=restored)).end(now=now)
     pair_as_before(project_id, journal["pairs"], ended_at=applied_at)
-    evaluation = _evaluation(project_id, restored, now=now)
+    evaluation = evaluation_of(project_id, restored, now=now)
     ensure_conflicts(evaluation, set(evaluation.key_states))
 
 
@@ -243,11 +244,3 @@ def _link_as_before(project_id: uuid.UUID, journal: Mapping[str, Any], known: se
     pairs = [pair for pair in journal["unlinked"] if known.issuperset(pair)]
     again = [Link(fragment_id=one, other_id=other, **ends) for one, other in pairs]
     Link.objects.bulk_create(again, ignore_conflicts=True)
-
-
-def _evaluation(project_id: uuid.UUID, fragment_ids: Collection[uuid.UUID], *, now: datetime.datetime) -> Evaluation:
-    """Return the keys of these memories as they stand."""
-    places = {place_of(claim) for claim in Claim.objects.within(project_id).filter(fragment__in=fragment_ids)}
-    evaluation = Evaluation(project_id, {namespace_id for namespace_id, _ in places}, claims=0, now=now)
-    evaluation.read(places)
-    return evaluation

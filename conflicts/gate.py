@@ -186,7 +186,7 @@ def decide(
         other
         for other in standing
         if newcomer.opposes(other)
-        and not _is_kept(newcomer, other, policy)
+        and not is_kept(newcomer, other, policy)
         and (other.id in contesting or not any(_stays_beside(newcomer, twin, other) for twin in twins))
     ]
     objections = {other: reason for other in opponents if (reason := why_not_replaced(newcomer, other, policy))}
@@ -208,7 +208,7 @@ def _stays_beside(newcomer: Assertion, twin: Assertion, other: Assertion) -> boo
     return twin.opposes(other) and twin.period.contains(newcomer.period)
 
 
-def _is_kept(newcomer: Assertion, other: Assertion, policy: str) -> bool:
+def is_kept(newcomer: Assertion, other: Assertion, policy: str) -> bool:
     """Return whether both stand because the predicate keeps what equals of several owners say."""
     equals = newcomer.rank == other.rank and newcomer.owner_id != other.speaker
     return policy == Policy.KEEP_BOTH and equals

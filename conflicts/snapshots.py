@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from conflicts.evaluation import Evaluation
+from conflicts.gate import is_kept
 from memories.errors import NovaError
 from memories.models import Claim, Fragment, Link
 from memories.models.enums import LinkKind
@@ -124,11 +125,13 @@ def refuse_rivals(
 ) -> None:
     """Raise CannotUndo when what stands again opposes what came to stand meanwhile, which is none of the `known`.
 
-    A newcomer that stood already, against a ruling, waits again with its conflict.
+    A newcomer that stood already, against a ruling, waits again with its conflict; equals that the rule keeps stand.
     """
-    for key_state in evaluation.key_states.values():
+    for (namespace_id, _), key_state in evaluation.key_states.items():
         for assertion in [one for one in key_state.standing.values() if one.fragment_id in restored]:
+            policy = evaluation.namings[namespace_id].rule(evaluation.claims[assertion.id].predicate).policy
             others = [o for o in key_state.opponents(assertion) if o.fragment_id not in known]
+            others = [o for o in others if not is_kept(o, assertion, policy)]
             rivals = [o for o in others if o.id not in key_state.contesting]
             rivals = [
                 o for o in rivals if o.slot == assertion.slot or evaluation.claims[o.id].fragment.created_at >= since

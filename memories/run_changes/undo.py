@@ -2,7 +2,7 @@
 
 import datetime
 import uuid
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 from django.conf import settings
@@ -13,12 +13,15 @@ from psycopg import sql
 
 from conflicts.authority import refuse_below
 from conflicts.public import lock_namespace
+from conflicts.reconciliation import reconcile
+from conflicts.resolution import CannotUndo
 from conflicts.rulings import with_protection
 from memories import access, failpoints
 from memories.access import Principal
 from memories.errors import NovaError
 from memories.models import Fragment, Namespace, Operation, PlanStep, RunChange
 from memories.models.enums import OperationState
+from memories.models.sql import fetch
 from memories.models.table_spec import HOME, made_columns
 from memories.operations import Progress
 from memories.run_changes.change_log import PLACES
@@ -45,6 +48,15 @@ CHANGED = """
         AND CASE WHEN t.project_id IS NULL THEN c.after <> '' AND c.before IS NOT NULL
             ELSE nova_part_digest(to_jsonb(t), c.before) <> c.after END
 """
+# What the run made, and of which it changed what is believed, or said; a text that was shortened says the same.
+BELIEVED = """
+    SELECT DISTINCT c.fragment_id FROM memories_runchange c WHERE c.project_id = %(project)s
+        AND c.operation_id = %(run)s AND (
+            c.place IN ('memories_fragment', 'memories_claim') AND c.before IS NULL
+            OR c.place = 'memories_fragment' AND (c.before ?| '{status,superseded_by_id}'
+                OR c.before ? 'content' AND NOT c.before ? 'compression')
+            OR c.place = 'memories_claim' AND (c.after = ''
+                OR c.before ?| '{status,superseded_by_id,slot,valid_from,valid_until,exclusive}'))"""
 UNMAKE = """
     DELETE FROM {table} t USING memories_runchange c WHERE c.project_id = %(project)s AND c.operation_id = %(run)s
         AND c.place = %(place)s AND c.before IS NULL AND t.project_id = c.project_id AND t.{row} = c.row_id
@@ -138,12 +150,7 @@ def undo_run(
         if changed := _changed_since(run):
             progress.report = report_changed(run.id, changed)
             raise CannotUndoRun("memories changed since that run" + _later_run(run, changed))
-        try:
-            with transaction.atomic():
-                first(run)
-                restored = _bring_back(run)
-        except IntegrityError as error:
-            raise CannotUndoRun("another value took the place meanwhile") from error
+        restored = _restored(run, first, progress)
         also(run)
         after = Fragment.objects.within(run.project_id).in_namespaces(places).totals()
         report = {"operation": str(run.id), "restored": restored, "after": after}
@@ -157,10 +164,26 @@ def undo_run(
         return report
 
 
-def report_changed(run_id: uuid.UUID, changed: Collection[uuid.UUID]) -> dict[str, Any]:
+def _restored(run: Operation, first: Callable[[Operation], object], progress: Progress) -> int:
+    """Let every row be what it was, and what came since wait against that; how many. Raise CannotUndoRun."""
+    believed = {i for (i,) in fetch(BELIEVED, _values(run, ""))}
+    try:
+        with transaction.atomic():
+            first(run)
+            restored = _bring_back(run)
+            reconcile(run.project_id, believed, since=run.started_at or run.created_at, now=timezone.now())
+    except CannotUndo as error:
+        progress.report = report_changed(run.id, map(uuid.UUID, error.memories))
+        raise CannotUndoRun(f"{error.why}; {error.then}") from error
+    except IntegrityError as error:
+        raise CannotUndoRun("another value took the place meanwhile") from error
+    return restored
+
+
+def report_changed(run_id: uuid.UUID, changed: Iterable[uuid.UUID]) -> dict[str, Any]:
     """Return the report of an undo that is refused because these memories were changed since the run."""
-    ids = sorted(map(str, changed))[:MOST_NAMED]
-    return {"operation": str(run_id), "changed_since": {"count": len(changed), "ids": ids}}
+    ids = sorted(map(str, changed))
+    return {"operation": str(run_id), "changed_since": {"count": len(ids), "ids": ids[:MOST_NAMED]}}
 
 
 def refuse_unfit(run: Operation) -> None:

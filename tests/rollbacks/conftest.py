@@ -99,9 +99,9 @@ def said(main):
 def decide():
     """Settles a conflict."""
 
-    def settle(agent, conflict_id, action):
+    def settle(agent, conflict_id, action, **more):
         revision = agent.client.get(f"/api/v1/conflicts/{conflict_id}").json()["revision"]
-        body = {"action": action, "revision": revision}
+        body = {"action": action, "revision": revision, **more}
         answer = agent.client.post(f"/api/v1/conflicts/{conflict_id}/resolve", body, format="json")
         assert answer.status_code == 200, answer.json()
 
