@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from conflicts.enums import PRECEDENT_REJECTED
+from conflicts.enums import PRECEDENT_REJECTED, REJECTED
 from memories.access import Principal
 from memories.console.reports import MERGED, MERGES, ROLLBACKS, ROLLED_BACK
 from memories.models import Fragment
+from memories.models.fragment import BY_PERSON
 
 NAMED = 36  # of each list; the counts tell of all
 # Left out for another one of their source, or for their own newer words.
@@ -24,6 +25,8 @@ REASONS = SAME_SOURCE | {
     "repeats": "says the same",
     "evicted": "left memory here before",
     PRECEDENT_REJECTED: "a person rejected the like",
+    REJECTED: "a person rejected it here",
+    BY_PERSON: "a person archived it here",
     "too_many_waiting": "its owner has a hundred values waiting on this key",
 }
 SAYS = MERGES | {"kept": "Same source: one stays", "skipped": "Left out"}

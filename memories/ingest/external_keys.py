@@ -111,7 +111,7 @@ def replace(
     """
     fragment = newcomer.fragment
     new_text, new_words, former = fragment.content != row.content, fragment.wording != row.wording, claims_of(row)
-    new_claim = _claim_words(former) != _claim_words(newcomer.claims)
+    new_claim = words_of_claims(former) != words_of_claims(newcomer.claims)
     if new_claim:
         store_revision(row)
     for name in DETAILS:
@@ -141,6 +141,6 @@ def replace(
     return Admission(row, False, done.superseded, done.pending_conflicts, replaced=True)
 
 
-def _claim_words(drafts: Sequence[ClaimDraft]) -> list[tuple[object, ...]]:
+def words_of_claims(drafts: Sequence[ClaimDraft]) -> list[tuple[object, ...]]:
     """Return what claims say, however they are kept."""
     return [(d.subject, d.predicate, d.value, d.scope, d.session_id, d.valid_from, d.valid_until) for d in drafts]

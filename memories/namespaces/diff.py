@@ -5,12 +5,14 @@ import uuid
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+from conflicts.enums import EDITED as EDITED_BY_PERSON
+from conflicts.enums import PRECEDENT_REJECTED, REJECTED
 from conflicts.rulings import fragment_ruled
 from memories.models.enums import STANDING
-from memories.models.fragment import CONTAINED
+from memories.models.fragment import BY_PERSON, CONTAINED, ROLLED_BACK
 from memories.models.lineage import lineages_in, quoting
 from memories.models.scoring import relevance_of
 from memories.models.sql import execute, fetch
@@ -41,7 +43,7 @@ PAIRS = """
             OR s.root <> t.root AS they_changed
     FROM branch_source s JOIN branch_target t ON t.line = s.line
     ORDER BY s.id, (t.origin_id = s.id) DESC NULLS LAST, (t.status IN ('active', 'disputed')) DESC,
-        t.created_at DESC, t.id"""
+        (t.status = 'quarantined') DESC, t.base DESC NULLS LAST, t.created_at DESC, t.id"""
 # Changed in its words, the trigger and steps beside the text among them, or in what it claims; a text that was
 # shortened says the same, and is not brought in place of a full one.
 EDITED = """
@@ -53,10 +55,18 @@ EDITED = """
 OF_CONTAINED = f"""
     SELECT s.id FROM branch_source s JOIN branch_target t ON t.line = s.line
     JOIN memories_fragment f ON f.project_id = %(project)s AND f.id = t.id AND f.archived_reason = '{CONTAINED}'"""
-SAME = """
-    SELECT p.mine FROM branch_pairs p JOIN branch_source s ON s.id = p.mine JOIN branch_target t ON t.id = p.theirs
-    WHERE s.status = t.status AND s.fingerprint = t.fingerprint AND s.claim IS NOT DISTINCT FROM t.claim
-        AND s.beside IS NOT DISTINCT FROM t.beside"""
+# Says the same, and has nothing to bring: that stands or waits there, or a person put it away, or it is gone here too.
+SAME = f"""
+    SELECT p.mine, CASE WHEN f.archived_reason = ANY (%(by_people)s) THEN f.archived_reason
+        WHEN t.status IN ('superseded', 'archived') THEN t.status ELSE 'repeats' END
+    FROM branch_pairs p JOIN branch_source s ON s.id = p.mine JOIN branch_target t ON t.id = p.theirs
+    JOIN memories_fragment f ON f.project_id = %(project)s AND f.id = t.id
+    WHERE p.mine = ANY (%(ids)s) AND s.fingerprint = t.fingerprint AND s.claim IS NOT DISTINCT FROM t.claim
+        AND s.beside IS NOT DISTINCT FROM t.beside AND f.archived_reason <> '{CONTAINED}'
+        AND (t.status IN ('active', 'disputed', 'quarantined') OR f.archived_reason = ANY (%(by_people)s)
+            OR s.status NOT IN ('active', 'disputed', 'quarantined'))"""
+# Why a memory is archived that a person put away.
+BY_PEOPLE = (BY_PERSON, ROLLED_BACK, REJECTED, EDITED_BY_PERSON, PRECEDENT_REJECTED)
 # Without a counterpart: whether what it was there was forgotten, or evicted.
 ALONE = """
     WITH alone AS MATERIALIZED (
@@ -124,15 +134,20 @@ class Lineup:
     evicted: list[uuid.UUID]
     # What each memory of the source is in the target.
     counterparts: dict[uuid.UUID, uuid.UUID]
+    # Of those that were asked for: what has nothing to bring, and why.
+    idle: dict[uuid.UUID, str] = field(default_factory=dict)
 
     def restrict(self, way: CopyRoute, ids: set[uuid.UUID]) -> None:
         """Let just these of the source come, also where their counterpart changed, or left; never what was forgotten.
 
-        Those whose counterpart is and says the same have nothing to bring, and those of which one is contained may not.
+        Those whose counterpart says the same, and stands or was put away by a person, have nothing to bring, nor have
+        those that are gone on both sides; and those of which one is contained may not.
         """
-        same = {i for (i,) in fetch(SAME, [])} | {i for (i,) in fetch(OF_CONTAINED, way.values)}
+        values = {**way.values, "ids": list(ids), "by_people": list(BY_PEOPLE)}
+        self.idle = {own: why for own, why in fetch(SAME, values) if own not in self.forgotten}
+        kept_out = {*self.idle, *self.forgotten, *(i for (i,) in fetch(OF_CONTAINED, way.values))}
         rows = fetch("SELECT id FROM branch_source WHERE id = ANY (%s) ORDER BY created_at, id", [list(ids)])
-        self.coming = [i for (i,) in rows if i not in same | set(self.forgotten)]
+        self.coming = [i for (i,) in rows if i not in kept_out]
         self.forgotten = [i for i in self.forgotten if i in ids]
         self.history, self.evicted = [], []
 

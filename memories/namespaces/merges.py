@@ -223,7 +223,7 @@ def _report(
     history: int,
 ) -> dict[str, Any]:
     """Return what became of which memories; what the merge makes is named as in the source, too."""
-    skipped = done.skipped | dict.fromkeys(found.evicted, "evicted")
+    skipped = done.skipped | dict.fromkeys(found.evicted, "evicted") | found.idle
     ours = set(done.stored.values())
     lists = {
         "added": done.added,
@@ -237,7 +237,9 @@ def _report(
     named = {name: list(ids)[:MOST_NAMED] for name, ids in lists.items()}
     # What the merge makes is not there after a dry run.
     was = done.replaced | {new: old for old, new in done.stored.items()}
-    beside = done.superseded | done.beside
+    beside = (
+        done.superseded | done.beside | {i: found.counterparts[i] for i, why in found.idle.items() if why == "repeats"}
+    )
     return {
         "source": way.source.name,
         "target": way.target.name,

@@ -7,18 +7,22 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from django.db import transaction
+from django.db.models import Q
+
 from conflicts.bulk_changes import supersede_repeated
 from conflicts.public import Admission, ClaimDraft, Newcomer, admit
 from conflicts.rulings import with_protection
 from conflicts.search_index import find_forgotten_texts
 from memories import failpoints
 from memories.extraction import certain_claims
-from memories.ingest.external_keys import replace
+from memories.ingest.external_keys import replace, words_of_claims
+from memories.ingest.updates import claims_of
 from memories.models import Claim, Embedding, EmbeddingModel, Fragment
 from memories.models.enums import STANDING, SourceClass, Status
 from memories.models.table_spec import made_columns
 from memories.namespaces.copies import CopyRoute, new_id
-from memories.namespaces.diff import BranchRival, relevances, rivals_of
+from memories.namespaces.diff import BY_PEOPLE, BranchRival, relevances, rivals_of
 
 BATCH = 500
 ALIKE = 1e-9  # relevances that differ by less are equal
@@ -103,8 +107,8 @@ def _batch(
     project_id = way.source.project_id
     found = {row.id: row for row in with_protection(Fragment.objects.within(project_id).filter(id__in=ids))}
     rivals, worth = rivals_of(way, ids, now=now), relevances(way, ids, now=now)
-    under = _under_their_keys(way, found.values())
-    barred = _barred(way, found.values(), under)
+    there = _there_already(way, found.values())
+    barred = _barred(way, found.values(), there)
     done.forgotten += sorted(barred)
     coming = []
     for i in ids:
@@ -117,7 +121,7 @@ def _batch(
     if not coming:
         return
     newcomers = _newcomers(way, coming, {**counterparts, **done.now_is}, model=model)
-    fresh = [n for n, row in enumerate(coming) if row.key not in under]
+    fresh = [n for n, row in enumerate(coming) if row.id not in there]
     admissions = admit([newcomers[n] for n in fresh], model=model, now=now)
     for n, admission in zip(fresh, admissions, strict=True):
         row, stands = coming[n], admission.fragment
@@ -128,25 +132,63 @@ def _batch(
         else:
             _enter(way, row, admission, [r.id for r in rivals.get(row.id, [])], done, now=now)
     for row, newcomer in zip(coming, newcomers, strict=True):
-        if row.key in under:
-            _replace(row, under[row.key], newcomer, done, model=model, now=now)
+        if row.id in there and row.key:
+            _replace(row, there[row.id], newcomer, done, model=model, now=now)
+        elif row.id in there:
+            beside = [r.id for r in rivals.get(row.id, [])]
+            _hear_again(way, row, there[row.id], newcomer, beside, done, model=model, now=now)
 
 
-def _barred(way: CopyRoute, rows: Iterable[Fragment], under: Mapping[str, Fragment]) -> set[uuid.UUID]:
-    """Which of these say what the target forgot; under a key they would say it with no more authority than it has."""
+def _barred(way: CopyRoute, rows: Iterable[Fragment], there: Mapping[uuid.UUID, Fragment]) -> set[uuid.UUID]:
+    """Which of these say what the target forgot; what is there already says it with no more authority than it has."""
     row_texts = [(row, text) for row in rows for text in (row.content, *row.procedure, *row.words_beside)]
-    texts = [
-        (way.target.id, text, min(row.authority, under[row.key].authority if row.key in under else row.authority))
-        for row, text in row_texts
-    ]
+    texts = [(way.target.id, text, min(row.authority, there.get(row.id, row).authority)) for row, text in row_texts]
     return {row_texts[n][0].id for n in find_forgotten_texts(way.source.project_id, texts)}
 
 
-def _under_their_keys(way: CopyRoute, rows: Iterable[Fragment]) -> dict[str, Fragment]:
-    """Return what stands in the target under the keys of these: the same memory, which says by now what they say."""
-    keys = {row.key for row in rows if row.key}
-    there = Fragment.objects.within(way.target.project_id).filter(namespace=way.target, key__in=keys)
-    return {row.key: row for row in there.order_by("id").select_for_update(of=("self",))} if keys else {}
+def _there_already(way: CopyRoute, rows: Iterable[Fragment]) -> dict[uuid.UUID, Fragment]:
+    """Return what the target has of these already: what bears the same key, or else a copy of this very revision."""
+    keys = {row.key: row.id for row in rows if row.key}
+    copies = {new_id(row.id, way.target.id, row.revision): row.id for row in rows if not row.key}
+    found = Fragment.objects.within(way.target.project_id).filter(namespace=way.target)
+    found = found.filter(Q(key__in=keys) | Q(id__in=copies)).order_by("id").select_for_update(of=("self",))
+    return {copies[row.id] if row.id in copies else keys[row.key]: row for row in found}
+
+
+def _hear_again(
+    way: CopyRoute,
+    row: Fragment,
+    copy: Fragment,
+    newcomer: Newcomer,
+    rivals: list[uuid.UUID],
+    done: Replayed,
+    *,
+    model: EmbeddingModel,
+    now: datetime.datetime,
+) -> None:
+    """Let a copy that went or was changed say again what it is a copy of; what may not stand stays as it was."""
+    held = (*STANDING, Status.QUARANTINED)
+    why = copy.archived_reason if copy.archived_reason in BY_PEOPLE else ""
+    if copy.status in held and _says_the_same(row, copy, newcomer):
+        why, done.beside[row.id] = "repeats", copy.id
+    if not why:
+        with transaction.atomic():
+            admission = replace(copy, newcomer, model=model, now=now)
+            if copy.status not in held:
+                why = copy.archived_reason or "repeats"
+                transaction.set_rollback(True)
+    if why:
+        done.skipped[row.id] = why
+        return
+    _enter(way, row, admission, rivals, done, now=now)
+    # Its origin is known, and stays known when this is taken back.
+    del done.stored[row.id]
+    done.replaced[copy.id] = row.id
+
+
+def _says_the_same(row: Fragment, copy: Fragment, newcomer: Newcomer) -> bool:
+    said = words_of_claims(claims_of(copy)) == words_of_claims(newcomer.claims)
+    return said and row.wording == copy.wording
 
 
 def _replace(

@@ -1,6 +1,9 @@
 """Properties of branches: 17 and 18; and that a dry run is the run, and an undo the identity."""
 
+import contextlib
+import dataclasses
 import datetime
+import uuid
 from collections import Counter
 
 import pytest
@@ -9,7 +12,9 @@ from django.utils import timezone
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conflicts.models import PendingConflict
 from conflicts.public import ClaimDraft
+from conflicts.resolution import NotApplicable, Settlement, resolve
 from memories import access, ingest, jobs, namespaces, upkeep
 from memories.models import Claim, Fragment, Namespace
 from tests.ages import belief_digest
@@ -24,6 +29,16 @@ writes = st.lists(
     st.tuples(contents.map(str.strip).filter(bool), sources, st.floats(0.05, 1), classes), min_size=1, max_size=4
 )
 claims = st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from("123"), classes), max_size=3)
+
+changes = st.lists(
+    st.tuples(
+        st.sampled_from(["acme:main", "acme:side"]),
+        st.sampled_from(["archive", "put away", "outdo", "rewrite", "accept", "reject"]),
+        st.sampled_from("ab"),
+    ),
+    min_size=1,
+    max_size=5,
+)
 
 SOMETIME = datetime.datetime(2000, 1, 1, tzinfo=datetime.UTC)
 
@@ -52,10 +67,10 @@ def write(alice, bob):
 def merge(principal):
     """Merges here and now."""
 
-    def run(source, target, *, dry_run=False):
+    def run(source, target, *, dry_run=False, **more):
         with access.enter(principal, why="test"):
             place = Namespace.objects.get(project_id=principal.project_id, name=target)
-        wish = {"kind": "merge", "namespace": place, "options": {"source": source}, "dry_run": dry_run}
+        wish = {"kind": "merge", "namespace": place, "options": {"source": source, **more}, "dry_run": dry_run}
         ended = jobs.run(principal, jobs.start(principal, **wish, now=timezone.now(), wake_up=False).id)
         assert ended.state == "succeeded", ended.error
         return ended
@@ -186,6 +201,68 @@ def test_a_dry_run_is_the_run_and_an_undo_the_identity(
         with undone():
             merge("acme:side", "acme:main")
             assert digest("acme:main", last_seen=False) == after  # what is said again is seen again
+        undo = jobs.start_undo(principal, done.id, now=timezone.now(), wake_up=False)
+        assert jobs.run(principal, undo.id).state == "succeeded"
+        assert digest("acme:main", dated=False) == former
+
+
+@pytest.fixture
+def befall(principal, alice, write, held):
+    """Lets something become of what is said of a subject; what can't be is passed over."""
+    person = dataclasses.replace(principal, kind="person", ceiling="user_explicit", owner_id=uuid.uuid4())
+
+    def standing(place, subject):
+        return held(place, content__startswith=f"{subject} is", status="active")[:1]
+
+    def archive(place, subject, by=alice.principal):
+        for row in standing(place, subject):
+            ingest.updates.archive(by, row.id, now=timezone.now())
+
+    def rewrite(place, subject):
+        wish = {"content": f"{subject} is 9.", "claims": [ClaimDraft(f"Subject {subject}", "age", "9")]}
+        for row in standing(place, subject):
+            ingest.updates.revise(person, row.id, changes=wish, revision=None, now=timezone.now())
+
+    def decide(place, action):
+        with access.enter(principal, why="test"):
+            waiting = PendingConflict.objects.filter(namespace__name=place, resolved_at=None).first()
+        if waiting:
+            with contextlib.suppress(NotApplicable):
+                resolve(person, waiting.id, Settlement(action=action, revision=waiting.revision), now=timezone.now())
+
+    doings = {
+        "archive": archive,
+        "put away": lambda place, subject: archive(place, subject, person),
+        "outdo": lambda place, subject: write(place, [], said=[(subject, "8", "user_explicit")]),
+        "rewrite": rewrite,
+        "accept": lambda place, _: decide(place, "supersede"),
+        "reject": lambda place, _: decide(place, "reject"),
+    }
+    return lambda place, what, subject: doings[what](place, subject)
+
+
+@settings(few, derandomize=True)
+@given(said=claims.filter(bool), befallen=changes)
+def test_what_is_named_comes_whatever_became_of_it_and_twice_is_once(
+    principal, write, merge, held, digest, befall, said, befallen
+):
+    with undone():
+        write("acme:main", [("The heron nests.", "", 1.0, "inference")])
+        write("acme:side", [], said=said)
+        only = [str(row.id) for row in held("acme:side")]
+        merge("acme:side", "acme:main", only=only)
+        for change in befallen:
+            befall(*change)
+        former = digest("acme:main", dated=False)
+        told = merge("acme:side", "acme:main", only=only, dry_run=True).report
+        done = merge("acme:side", "acme:main", only=only)
+        assert {name: done.report[name] for name in ("counts", "reasons")} == {
+            name: told[name] for name in ("counts", "reasons")
+        }
+        after = digest("acme:main", last_seen=False)
+        with undone():
+            merge("acme:side", "acme:main", only=only)
+            assert digest("acme:main", last_seen=False) == after
         undo = jobs.start_undo(principal, done.id, now=timezone.now(), wake_up=False)
         assert jobs.run(principal, undo.id).state == "succeeded"
         assert digest("acme:main", dated=False) == former
