@@ -198,7 +198,7 @@ class AcceptView(APIView):
     def post(self, request: Request, proposal_id: uuid.UUID) -> Response:
         """The newer memory of a supersession that waits replaces the older one. A key can't decide on its owner's.
 
-        409 `already_resolved` or `not_applicable` when it can't.
+        409 `already_resolved` or `not_applicable` when it can't, as when one was rewritten since it was proposed.
         """
         now = timezone.now()
         return _settled(request, lambda by: governance.decide(by, proposal_id, Decision.ACCEPTED, now=now))

@@ -106,6 +106,7 @@ class ProposalAbout:
 
     memories: Mapping[uuid.UUID, Fragment]
     claiming: set[uuid.UUID]
+    rewritten: set[uuid.UUID]
     calls: Mapping[uuid.UUID, LlmCall]
     names: Mapping[uuid.UUID | None, str]
     keys: Mapping[uuid.UUID | None, list[str]]
@@ -119,7 +120,8 @@ class ProposalAbout:
         older, newer = (self.memories[i] for i in row.about)
         ours, theirs = words_apart(older.content, newer.content)
         sides = self._side("older", older, ours, now=now), self._side("newer", newer, theirs, now=now)
-        why = governance.why_not_replaceable(older, newer, claims=older.id in self.claiming)
+        claims, rewritten = older.id in self.claiming, row.id in self.rewritten
+        why = governance.why_not_replaceable(older, newer, claims=claims, rewritten=rewritten)
         return Card(row, sides, _proposed_text(row, "reason"), why, self._calls(row))
 
     def line(self, row: Proposal) -> ProposalLine:
@@ -149,7 +151,8 @@ def _about(principal: Principal, waiting: Sequence[Proposal], lately: Sequence[P
     for key in ApiKey.objects.within(principal.project_id).filter(grant__in=grants).order_by("created_at"):
         keys.setdefault(key.grant_id, []).append(str(key))
     claiming = set(claims.values_list("fragment_id", flat=True))
-    return ProposalAbout(memories, claiming, calls, names_of(principal, owners), keys)
+    rewritten = governance.find_rewritten(waiting)
+    return ProposalAbout(memories, claiming, rewritten, calls, names_of(principal, owners), keys)
 
 
 def _proposed_text(row: Proposal, name: str) -> str:

@@ -8,7 +8,7 @@ from memories.governance.evolution import check_evolving, find_contradictions
 from memories.governance.failed_tasks import check_impasse, propose_way_out
 from memories.governance.forget_requests import propose_forgetting
 from memories.governance.gate import is_shut, judge, judge_name
-from memories.governance.history import size, trim
+from memories.governance.history import find_rewritten, size, trim
 
 # The judge that ships, and what another one has to know: named in settings by these paths.
 from memories.governance.reduction_contract import ProposalCandidate, Reduction, ReductionClient
@@ -20,6 +20,7 @@ __all__ = [
     "decide",
     "digests",
     "find_contradictions",
+    "find_rewritten",
     "expire_calls",
     "health",
     "is_shut",

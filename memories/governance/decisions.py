@@ -13,6 +13,7 @@ from conflicts.rulings import protection, refuse_weaker
 from memories import access
 from memories.access import NotFound, NotPermitted, Principal
 from memories.errors import StaleRevision
+from memories.governance.history import REWRITTEN, find_rewritten
 from memories.models import Claim, Fragment, Proposal
 from memories.models.enums import Decision, Status, Verb
 
@@ -30,19 +31,21 @@ def decide(
     """Accept or dismiss a supersession that waits. What is dismissed is not proposed again.
 
     `seen` are the revisions of the older and the newer memory that were read. Raise NotFound, NotPermitted,
-    AlreadyResolved when it waits no more, NotApplicable when one of the memories does not stand as it did,
-    StaleRevision when one was changed since it was read; nothing changes then.
+    AlreadyResolved when it waits no more, NotApplicable when one of the memories does not stand as it did, or was
+    rewritten since it was proposed, StaleRevision when one was changed since it was read; nothing changes then.
     """
     with access.enter(principal, why="decide"):
         row = _lock_proposal(principal, proposal_id)
         if not row.waiting:
-            raise AlreadyResolved(f"this proposal does not wait: {row.decision or row.outcome}")
+            raise AlreadyResolved(
+                f"this proposal does not wait: {row.decision or ', '.join(row.reasons) or row.outcome}"
+            )
         older, newer = _sides(principal, row, refused=NotApplicable)
         for side, revision in zip((older, newer), seen or (), strict=seen is not None):
             if side.revision != revision:
                 raise StaleRevision("fragment", current=side.revision)
         if decision == Decision.ACCEPTED:
-            _refuse_unfit(older, newer)
+            _refuse_unfit(row, older, newer)
             row.before = replace(row.project_id, row.namespace_id, older=older.id, newer=newer.id, now=now)
         rank = rank_of(principal)
         _note(row, decision=decision, decided_by=principal.owner_id, decided_rank=rank, decided_at=now)
@@ -98,18 +101,23 @@ def _sides(principal: Principal, row: Proposal, *, refused: type[Exception]) -> 
     return older, newer
 
 
-def why_not_replaceable(older: Fragment, newer: Fragment, *, claims: bool) -> str:
-    """Why the newer memory may not replace the older one, empty when it may; `claims`: whether the older one does."""
+def why_not_replaceable(older: Fragment, newer: Fragment, *, claims: bool, rewritten: bool) -> str:
+    """Why the newer memory may not replace the older one, empty when it may; `claims`: whether the older one does.
+
+    `rewritten`: whether one of them was since this was proposed.
+    """
     if {older.status, newer.status} != {Status.ACTIVE}:
         return "one of the memories does not stand any more"
     if newer.authority < older.authority:
         return "the newer memory is believed less than the older one"
-    return "the older memory claims something by now: the gate of belief decides on it" if claims else ""
+    if claims:
+        return "the older memory claims something by now: the gate of belief decides on it"
+    return REWRITTEN if rewritten else ""
 
 
-def _refuse_unfit(older: Fragment, newer: Fragment) -> None:
+def _refuse_unfit(row: Proposal, older: Fragment, newer: Fragment) -> None:
     claims = Claim.objects.within(older.project_id).filter(fragment=older.id).exists()
-    if why := why_not_replaceable(older, newer, claims=claims):
+    if why := why_not_replaceable(older, newer, claims=claims, rewritten=bool(find_rewritten([row]))):
         raise NotApplicable(why)
 
 

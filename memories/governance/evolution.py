@@ -12,7 +12,7 @@ from memories import access
 from memories.access import Principal
 from memories.governance.calls import UNUSABLE, Conversation
 from memories.governance.gate import SKIPPED, ReductionRuling, empty_outcome, is_shut, judge_proposal
-from memories.governance.history import ProposalEntry, record
+from memories.governance.history import ProposalEntry, lapse, record
 from memories.governance.reduction_contract import ProposalCandidate, Source
 from memories.governance.reduction_judge import INFERENCE
 from memories.governance.shapes import Pairs, Supersession
@@ -30,7 +30,8 @@ INSTRUCTION = (
 )
 # Similar texts that claim nothing, by the later change of the two; what is just being written waits for the next run.
 PAIRS = """
-    SELECT o.id, o.content, o.authority, n.id, n.content, n.authority, greatest(o.change, n.change)::text
+    SELECT o.id, o.content, o.authority, n.id, n.content, n.authority, greatest(o.change, n.change)::text,
+        o.revision, n.revision
     FROM memories_link l
     JOIN memories_fragment o ON o.project_id = l.project_id AND o.id = l.fragment_id
     JOIN memories_fragment n ON n.project_id = l.project_id AND n.id = l.other_id
@@ -50,11 +51,12 @@ START: tuple[str, str, str] = ("-1", str(uuid.UUID(int=0)), str(uuid.UUID(int=0)
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two similar texts, and where they stand in the order in which pairs are looked at."""
+    """Two similar texts, and where they stand in the order in which pairs are looked at; `revisions` were read."""
 
     older: Source
     newer: Source
     place: tuple[str, str, str]
+    revisions: tuple[int, int]
 
 
 def check_evolving(options: Options) -> None:
@@ -74,6 +76,7 @@ def find_contradictions(principal: Principal, operation: Operation, progress: Pr
     report |= {"ended_early": ""}
     if current_sidecar() is None:
         return report | {"ended_early": "no_sidecar"}
+    lapse(principal, namespace)  # what reads otherwise by now may be proposed again
     with access.enter(principal, why="evolve"):
         upto = sql.horizon()
     while report["pairs"] < MOST:
@@ -110,7 +113,7 @@ def _next(namespace: Namespace, principal: Principal, after: Sequence[str], *, u
     values = {"project": principal.project_id, "place": namespace.id, "upto": upto, "most": most}
     with access.enter(principal, why="evolve"):
         rows = sql.fetch(PAIRS, {**values, "change": change, "older": older, "newer": newer})
-    return [Pair(Source(*row[:3]), Source(*row[3:6]), (row[6], str(row[0]), str(row[3]))) for row in rows]
+    return [Pair(Source(*row[:3]), Source(*row[3:6]), (row[6], str(row[0]), str(row[3])), row[7:9]) for row in rows]
 
 
 def _judge_pairs(
@@ -178,7 +181,8 @@ def _entry(
     )
     if ruling.allowed and not fits:  # whoever judges may be less strict than a proposal has to be
         ruling = ReductionRuling(ProposalOutcome.BLOCKED, ("schema",), ruling.judge)
-    entry = {"older": str(about[0]), "newer": str(about[1]), "reason": str(body.get("reason", ""))[:200]}
+    reason, revisions = str(body.get("reason", ""))[:200], list(pair.revisions)
+    entry = {"older": str(about[0]), "newer": str(about[1]), "reason": reason, "revisions": revisions}
     return ProposalEntry(kind, TASK, ruling, entry, talk.calls, about, waiting=ruling.allowed)
 
 

@@ -69,6 +69,7 @@ def _meant(request: Fragment, words: frozenset[str]) -> list[Fragment]:
 
 
 def _entry(older: Fragment, request: Fragment) -> ProposalEntry:
-    body = {"older": str(older.id), "newer": str(request.id), "reason": "the user asked to forget it"}
+    reason, revisions = "the user asked to forget it", [older.revision, request.revision]
+    body = {"older": str(older.id), "newer": str(request.id), "reason": reason, "revisions": revisions}
     ruling = ReductionRuling(ProposalOutcome.ALLOWED, (), JUDGE)
     return ProposalEntry(ProposalKind.SUPERSESSION, TASK, ruling, body, (), [older.id, request.id], waiting=True)

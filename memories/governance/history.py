@@ -1,4 +1,4 @@
-"""The history of proposals: what became of each, bounded by task and by time."""
+"""The history of proposals: what became of each, bounded by task and by time, and which are about former words."""
 
 import datetime
 import json
@@ -7,14 +7,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.db.models import Count
+from django.db.models import Count, Max
 
 from memories import access
 from memories.access import Principal
 from memories.governance.gate import OUTCOMES, ReductionRuling
-from memories.models import Fragment, LlmCall, Namespace, Proposal
+from memories.models import Fragment, LlmCall, Namespace, Proposal, Revision
 
 LONGEST = 16 * 1024  # bytes of a proposal that is kept as the model said it
+REWRITTEN = "one of the memories was rewritten since this was proposed, and nobody judged its new words"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +70,37 @@ def _row(principal: Principal, namespace: Namespace, entry: ProposalEntry, *, no
     )
 
 
+def find_rewritten(rows: Sequence[Proposal]) -> set[uuid.UUID]:
+    """Return which of these proposals of a project are about a memory whose words or claims are others by now."""
+    about = {i for row in rows for i in row.about}
+    if not about:
+        return set()
+    former = Revision.objects.within(rows[0].project_id).filter(fragment__in=about).values_list("fragment_id")
+    last = {i: (number, at) for i, number, at in former.annotate(Max("revision"), Max("recorded_at")).order_by()}
+    return {
+        row.id for row in rows if any(_is_rewritten(row, n, *last[i]) for n, i in enumerate(row.about) if i in last)
+    }
+
+
+def _is_rewritten(row: Proposal, place: int, number: int, at: datetime.datetime) -> bool:
+    """Return whether the last former text is one that was read; older proposals note no revisions, but their time."""
+    noted = (row.proposal or {}).get("revisions")
+    return number >= noted[place] if noted else at > row.created_at
+
+
+def lapse(principal: Principal, namespace: Namespace | None = None) -> None:
+    """Let what waits, of one namespace or of all, wait no more once a memory that it is about was rewritten."""
+    with access.enter(principal, why="proposal"):
+        waiting = Proposal.objects.within(principal.project_id).filter(waiting=True)
+        rows = list(waiting.filter(namespace=namespace) if namespace else waiting)
+        for row in waiting.filter(id__in=find_rewritten(rows)).order_by("id").select_for_update(of=("self",)):
+            row.waiting, row.reasons = False, [*row.reasons, REWRITTEN]
+            row.save(update_fields=["waiting", "reasons"])
+
+
 def trim(principal: Principal, *, now: datetime.datetime) -> int:
-    """Let go of what is beyond the bounds; how many."""
+    """Let go of what is beyond the bounds, and let lapse what was rewritten; how many went."""
+    lapse(principal)
     with access.enter(principal, why="retention"):
         return Proposal.objects.trim(principal.project_id, now=now)
 

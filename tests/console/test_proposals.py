@@ -153,7 +153,13 @@ def test_what_changed_while_somebody_looked_is_not_decided(rita, alice, principa
         assert answer.status_code == 409
         assert "It changed while you looked." in words(answer)
     assert state(principal, row) == WAITS
-    assert decide(rita, row, "accept", seen="1:2").status_code == 303
+    rewritten = "one of the memories was rewritten since this was proposed, and nobody judged its new words."
+    page = rita.get("/proposals/")
+    assert f"It can’t be accepted: {rewritten}" in words(page)
+    assert 'value="accept"' not in page.text
+    answer = decide(rita, row, "accept", seen="1:2")
+    assert (answer.status_code, f"One{rewritten[3:]}" in words(answer)) == (409, True)
+    assert decide(rita, row, "dismiss", seen="1:2").status_code == 303
 
 
 def test_what_can_not_be_accepted_says_why_and_can_be_dismissed(rita, alice, principal, gates):

@@ -141,8 +141,10 @@ def test_a_decision_is_about_the_words_that_were_seen(principal, texts, pair, pi
         with pytest.raises(StaleRevision):
             governance.decide(principal, pair.id, decision, seen=(1, 1), now=now)
     assert (picture(), same(principal, pair).waiting) == (before, True)
-    governance.decide(principal, pair.id, "accepted", seen=(1, 2), now=now)
-    assert statuses(principal, texts)[0] == "superseded"
+    with pytest.raises(NotApplicable, match="rewritten"):  # nobody judged these words
+        governance.decide(principal, pair.id, "accepted", seen=(1, 2), now=now)
+    assert (picture(), same(principal, pair).waiting) == (before, True)
+    assert governance.decide(principal, pair.id, "dismissed", seen=(1, 2), now=now).decision == "dismissed"
 
 
 def test_who_may_not_decide_may_not_take_back(principal, texts, pair, picture, now):

@@ -5,7 +5,8 @@ import uuid
 
 import pytest
 
-from memories import access, governance
+from conflicts.resolution import NotApplicable
+from memories import access, governance, ingest
 from memories.extraction import asked_to_forget
 from memories.models import Fragment, PendingReading, Proposal
 from memories.models.enums import Decision
@@ -72,6 +73,20 @@ def test_what_is_dismissed_stays(say, principal, person, proposals, status, now)
     (row,) = proposals()
     governance.decide(person, row.id, Decision.DISMISSED, now=now)
     assert status(older) == "active"
+
+
+@pytest.mark.parametrize("side", [0, 1])
+def test_a_text_that_was_rewritten_since_is_not_set_aside(say, alice, principal, person, proposals, status, now, side):
+    told = say(EX), say(REQUEST)
+    governance.propose_forgetting(principal, now=now)
+    (row,) = proposals()
+    wish = {"content": "The heron nests by the mill."}
+    ingest.updates.revise(alice.principal, told[side].id, changes=wish, revision=None, now=now)
+    with pytest.raises(NotApplicable, match="rewritten"):
+        governance.decide(person, row.id, Decision.ACCEPTED, now=now)
+    assert status(told[0]) == "active"
+    governance.trim(principal, now=now)
+    assert [one.waiting for one in proposals()] == [False]
 
 
 def test_nobody_asks_for_another(say, bob, agent_of, project, principal, proposals, now):
