@@ -15,7 +15,7 @@ from conflicts.bulk_changes import end_waiting_of_many
 from conflicts.enums import Ballot
 from conflicts.models import PendingConflict, Ruling, Vote
 from conflicts.persistence import ensure_conflicts, one_value_checked_at_the_end, pair_as_before
-from conflicts.reconciliation import evaluation_of, refuse_broken_rulings
+from conflicts.reconciliation import evaluation_of, refuse_decided
 from conflicts.snapshots import (
     MAKE_ROOM,
     TAKEN,
@@ -227,7 +227,7 @@ def take_back(
     _link_as_before(project_id, journal, known)
     restored = {uuid.UUID(key) for key in former}
     evaluation = evaluation_of(project_id, restored, now=now)
-    refuse_broken_rulings(project_id, set(map(uuid.UUID, after)), since=applied_at)
+    refuse_decided(evaluation, restored, since=applied_at)
     refuse_rivals(evaluation, restored, known=restored, since=applied_at)
     opened = PendingConflict.objects.within(project_id).pending().filter(created_at=applied_at)
     opened.filter(Q(newcomer__in=restored) | Q(existing__in=restored)).end(now=now)

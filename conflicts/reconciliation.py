@@ -3,6 +3,7 @@
 import datetime
 import uuid
 from collections.abc import Collection
+from dataclasses import replace
 
 from conflicts.evaluation import Evaluation, place_of
 from conflicts.locks import Place
@@ -20,14 +21,17 @@ BROKEN = """
     WHERE r.project_id = %(project)s AND r.replaced_by_id IS NULL AND r.decided_at > %(since)s
         AND n.id = ANY (%(ids)s) AND n.chosen <> EXISTS (SELECT FROM memories_fragment f
             WHERE f.project_id = r.project_id AND f.id = n.id AND f.status IN ('active', 'disputed'))"""
-# Keys of these on which others came, or changed, meanwhile.
+# Keys of these on which others came, or changed, or somebody decided, meanwhile.
 MET = """
-    SELECT DISTINCT c.namespace_id, c.key_digest FROM memories_claim c
+    WITH keys AS MATERIALIZED (SELECT DISTINCT namespace_id, key_digest FROM memories_claim
+        WHERE project_id = %(project)s AND fragment_id = ANY (%(ids)s))
+    SELECT c.namespace_id, c.key_digest FROM memories_claim c
     JOIN memories_fragment f ON f.project_id = c.project_id AND f.id = c.fragment_id
     WHERE c.project_id = %(project)s AND f.updated_at > %(since)s AND c.fragment_id <> ALL (%(ids)s)
-        AND f.status IN ('active', 'disputed', 'quarantined') AND (c.namespace_id, c.key_digest) IN (
-            SELECT k.namespace_id, k.key_digest FROM memories_claim k
-            WHERE k.project_id = %(project)s AND k.fragment_id = ANY (%(ids)s))"""
+        AND f.status IN ('active', 'disputed', 'quarantined') AND (c.namespace_id, c.key_digest) IN (TABLE keys)
+    UNION SELECT r.namespace_id, r.key_digest FROM conflicts_ruling r
+    WHERE r.project_id = %(project)s AND r.replaced_by_id IS NULL AND r.decided_at > %(since)s
+        AND (r.namespace_id, r.key_digest) IN (TABLE keys)"""
 DECIDED, UNDECIDE = "people decided on these memories since", "undo those decisions first"
 
 
@@ -43,12 +47,20 @@ def _evaluation(project_id: uuid.UUID, places: set[Place], *, now: datetime.date
     return evaluation
 
 
-def refuse_broken_rulings(
-    project_id: uuid.UUID, fragment_ids: Collection[uuid.UUID], *, since: datetime.datetime
-) -> None:
-    """Raise CannotUndo where what a person chose of these memories meanwhile stands no more, or what they ruled out."""
-    values = {"project": project_id, "ids": list(fragment_ids), "since": since}
-    if broken := [i for (i,) in fetch(BROKEN, values)]:
+def refuse_decided(evaluation: Evaluation, restored: Collection[uuid.UUID], *, since: datetime.datetime) -> None:
+    """Raise CannotUndo where a decision of meanwhile would not hold, as these memories are by now.
+
+    What it chose stands no more, or what it ruled out does.
+    """
+    values = {"project": evaluation.project_id, "ids": list(restored), "since": since}
+    broken = {i for (i,) in fetch(BROKEN, values)}
+    for key_state in evaluation.key_states.values():
+        for assertion in [one for one in key_state.standing.values() if one.fragment_id in restored]:
+            said_at = evaluation.claims[assertion.id].fragment.created_at
+            bar = key_state.bar(replace(assertion, said_at=said_at))
+            if bar and bar.decided_at and bar.decided_at > since:
+                broken.add(assertion.fragment_id)
+    if broken:
         raise CannotUndo(DECIDED, broken, then=UNDECIDE)
 
 
@@ -59,9 +71,9 @@ def reconcile(
 
     Raise CannotUndo where a decision of meanwhile would not hold, or something that came stands beside them.
     """
-    refuse_broken_rulings(project_id, fragment_ids, since=since)
     values = {"project": project_id, "ids": list(fragment_ids), "since": since}
     places = {(namespace_id, bytes(key)) for namespace_id, key in fetch(MET, values)}
     evaluation = _evaluation(project_id, places, now=now)
+    refuse_decided(evaluation, fragment_ids, since=since)
     refuse_rivals(evaluation, fragment_ids, known=fragment_ids, since=since)
     ensure_conflicts(evaluation, places)

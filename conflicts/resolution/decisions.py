@@ -16,7 +16,7 @@ from conflicts.keys import Naming
 from conflicts.locks import Place, lock_keys, lock_namespace, lock_namespaces
 from conflicts.models import PendingConflict, Vote
 from conflicts.persistence import ensure_conflicts, one_value_checked_at_the_end, pair_as_before
-from conflicts.reconciliation import refuse_broken_rulings
+from conflicts.reconciliation import refuse_decided
 from conflicts.registry import refuse_low_rule
 from conflicts.resolution import actions
 from conflicts.resolution.actions import Correction, Effects, NotApplicable
@@ -228,9 +228,9 @@ def undo(principal: Principal, conflict_id: uuid.UUID, *, now: datetime.datetime
             raise CannotUndo(TAKEN, _others(row, places, error, decided), then=MAKE_ROOM) from error
         restored = {uuid.UUID(key) for key in done["fragments"]}
         known = {*restored, row.newcomer_id}
-        theirs = [uuid.UUID(key) for key in (*done["fragments"], *done.get("made", ()))]
-        refuse_broken_rulings(row.project_id, theirs, since=row.resolved_at)
-        refuse_rivals(_evaluation(row, places, now=now), restored, known=known, since=row.resolved_at)
+        evaluation = _evaluation(row, places, now=now)
+        refuse_decided(evaluation, restored | set(map(uuid.UUID, done.get("made", ()))), since=row.resolved_at)
+        refuse_rivals(evaluation, restored, known=known, since=row.resolved_at)
         settled = PendingConflict.objects.within(row.project_id).filter(id__in=settled_ids)
         for conflict in settled:
             conflict.reopen()

@@ -81,6 +81,20 @@ def test_what_was_rejected_since_stays_so(run, page, carol, main, said, decide, 
     assert "$8" not in believed(carol, main)
 
 
+def test_it_is_not_taken_back_where_what_stood_before_was_rejected_since(run, page, carol, said, decide, undone, state):
+    operation, stands = run
+    before = {"$1": "$2", "$2": "$1"}[carol.client.get(f"/api/v1/fragments/{stands}").json()["claim"]["value"]]
+    late = said(page, f"A page says the budget is {before}.", value=before, source="document")
+    conflict = late["pending_conflicts"][0]["id"]
+    decide(carol, conflict, "reject")
+    stood = state()
+    refused = undone(operation, ends="failed")
+    assert refused.error["detail"] == "people decided on these memories since; undo those decisions first"
+    assert state() == stood
+    carol.client.post(f"/api/v1/conflicts/{conflict}/undo", {}, format="json")
+    undone(operation)
+
+
 def test_what_waits_since_waits_against_what_stands_again(run, page, carol, main, said, decide, undone):
     operation, stands = run
     late = said(page, "A page says the budget is $8.", value="$8", source="document")
