@@ -6,10 +6,12 @@ import uuid
 import pytest
 from django.utils import timezone
 
-from conflicts.public import ClaimDraft
+from conflicts.public import Admission, ClaimDraft
 from memories import access, ingest, jobs
 from memories.models import Fragment, Link
-from memories.upkeep.consolidation import digest_requests
+from memories.providers import fake_sidecar
+from memories.upkeep.consolidation import digest_requests, digests
+from tests.governed import Judge
 
 URL = "/api/v1/digests"
 TEXTS = ("The heron nests behind the mill.", "The heron fishes below the mill.", "The heron left the mill in May.")
@@ -264,3 +266,50 @@ def test_nobody_puts_words_into_a_digest_of_what_others_wrote(alice, bob, herons
     path, body = f"/api/v1/fragments/{made['id']}", {"content": "The heron never nested here."}
     assert bob.client.patch(path, body, format="json").status_code == 403
     assert bob.client.patch(path, {"tags": ["bird"]}, format="json").status_code == 200
+
+
+class TestDigestsThatDoNotStand:
+    """Originals go for nothing but a digest that stands in their place."""
+
+    TEXTS = (
+        "The deploy key for the heron project is stored in the blue vault near the office.",
+        "The heron project deploy key is stored in the blue vault near the office.",
+        "The heron project keeps its deploy key stored in the blue vault near the office.",
+        "The budget meeting took $0 of coffee and $1 of cake for the user.",
+    )
+    SUMMARY = "The heron project deploy key is stored in the blue vault near the office. The user budget is $0."
+
+    @pytest.fixture
+    def contradicting(self, store, alice, model_server, bind_judge, monkeypatch):
+        """Originals whose digest by the model says otherwise than the user did; the judge takes no offence."""
+        bind_judge(Judge())
+        monkeypatch.setattr(fake_sidecar, "answer", lambda work: {"summary": self.SUMMARY})
+        claim = ClaimDraft("user", "budget", "$750")
+        store("acme:main", "Budget: $750.", by=alice.principal, source="user_explicit", claim=claim)
+        return [store("acme:main", text, by=alice.principal, source="inference") for text in self.TEXTS]
+
+    def test_a_models_is_refused(self, alice, contradicting, picture, count):
+        before, rows = picture(), count(Fragment)
+        problem = ask(alice, contradicting, 503, method="llm")
+        assert (problem["code"], problem["detail"]) == ("no_digest", "their digest would be quarantined")
+        assert (picture(), count(Fragment)) == (before, rows)
+
+    def test_one_of_their_sentences_is_refused(self, alice, herons, monkeypatch, store, picture):
+        monkeypatch.setattr(digest_requests, "extracted", lambda texts, *, model: self.SUMMARY)
+        claim = ClaimDraft("user", "budget", "$750")
+        store("acme:main", "Budget: $750.", by=alice.principal, source="user_explicit", claim=claim)
+        before = picture()
+        problem = ask(alice, herons, 409)
+        assert (problem["code"], len(problem["errors"])) == ("cannot_digest", len(herons))
+        assert {error["message"] for error in problem["errors"]} == {"Their digest would be quarantined."}
+        assert picture() == before
+
+    def test_one_that_repeats_what_stands_is_refused(self, alice, herons, monkeypatch, picture):
+        def repeated(newcomers, **more):
+            return [Admission(herons[0], deduplicated=True)]
+
+        monkeypatch.setattr(digests, "admit", repeated)
+        before = picture()
+        problem = ask(alice, herons, 409)
+        assert {error["message"] for error in problem["errors"]} == {"Their digest would repeat what stands."}
+        assert picture() == before

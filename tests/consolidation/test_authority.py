@@ -7,7 +7,10 @@ from conflicts.public import ClaimDraft
 from memories import access, jobs
 from memories.models import Claim, Fragment, Namespace
 from memories.models.sql import fetch
+from memories.providers import fake_sidecar
+from memories.upkeep.consolidation import digest_phase
 from tests.consolidation.conftest import beside, unit
+from tests.governed import Judge
 
 SAID = "Please never book flights before 9 in the morning for me."
 DENIED = (
@@ -107,6 +110,37 @@ def test_what_is_read_out_of_a_strong_text_hides_it_behind_nothing_weaker(
     remember("See the sheet.", vector=unit(0, 1), by=alice.principal, source="inference", claims=[weak], age=1)
     run()
     assert now_of(strong).status == "active"
+
+
+class TestRefusedDigests:
+    """The gate lets no digest stand that says otherwise than what is believed more: then its originals stay."""
+
+    SUMMARY = "The heron nests by the mill. The user budget is $0."
+
+    @pytest.fixture
+    def herons(self, remember, cluster, alice, bob):
+        claim = ClaimDraft("user", "budget", "$750")
+        remember("Budget: $750.", source="user_explicit", by=alice.principal, claim=claim)
+        return cluster(*((f"Heron {word} by the mill.", bob, "inference") for word in ("nests", "fishes", "sleeps")))
+
+    def test_the_best_sentences_stand_in_for_a_models(
+        self, run, herons, model_server, bind_judge, monkeypatch, now_of, digests
+    ):
+        bind_judge(Judge())
+        monkeypatch.setattr(fake_sidecar, "answer", lambda work: {"summary": self.SUMMARY})
+        report = run(method="llm").report
+        assert (report["compressed"]["clusters"], "set_aside" in report) == (1, False)
+        (made,) = digests()
+        assert (made.status, made.extra, "budget" in made.content) == ("active", {}, False)
+        assert {now_of(row).status for row in herons} == {"archived"}
+
+    def test_a_cluster_is_set_aside(self, run, herons, monkeypatch, now_of, digests):
+        monkeypatch.setattr(digest_phase, "extracted", lambda texts, *, model: self.SUMMARY)
+        report = run().report
+        assert (report["compressed"]["clusters"], digests()) == (0, [])
+        (aside,) = report["set_aside"]
+        assert (aside["id"], aside["phase"], aside["code"]) == (str(herons[0].id), "digest", "cannot_digest")
+        assert {now_of(row).status for row in herons} == {"active"}
 
 
 class TestChosenTexts:

@@ -2,8 +2,8 @@
 
 from memories.operations import NoPlan, PlanUsed
 from memories.upkeep.consolidation.decay import count_fading
-from memories.upkeep.consolidation.digest_requests import CannotDigest, DigestRequest, prepare_digest, store_digest
-from memories.upkeep.consolidation.digests import LEAST, MOST
+from memories.upkeep.consolidation.digest_requests import DigestRequest, prepare_digest, store_digest
+from memories.upkeep.consolidation.digests import LEAST, MOST, CannotDigest
 from memories.upkeep.consolidation.options import RANGES, check
 from memories.upkeep.consolidation.pipeline import consolidate
 from memories.upkeep.consolidation.plan_execution import NeedsConfirmation

@@ -14,6 +14,7 @@ from django.db import connection
 from conflicts.authority import SOURCE_RANK
 from conflicts.search_index import BlockedByErasure
 from memories import access, governance
+from memories.language.extracts import extract
 from memories.models import Fragment
 from memories.models.enums import SourceClass
 from memories.providers import embed
@@ -194,7 +195,10 @@ def _store(outlook: Outlook, draft: DigestDraft, members: Sequence[uuid.UUID]) -
     rows = list(Fragment.objects.within(outlook.project_id).filter(id__in=members).order_by(*TOLD_IN_ORDER))
     namespace = DigestPlace(outlook.principal, outlook.namespace, outlook.model, outlook.now, outlook.thresholds.rates)
     try:
-        store(namespace, draft, rows)
+        try:
+            store(namespace, draft, rows)
+        except governance.digests.NoDigest:  # the gate refused the model's: the best sentences stand in
+            store(namespace, DigestDraft(draft.id, extract([row.content for row in rows]), None), rows)
     except BlockedByErasure:  # what was forgotten may not come back in a digest either
         return False
     return True

@@ -2,7 +2,7 @@
 
 import datetime
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,6 @@ from conflicts.public import Admission, lock_namespace
 from conflicts.rulings import with_protection
 from memories import access, governance
 from memories.access import NotFound, Principal
-from memories.errors import NovaError
 from memories.extraction import PASSING
 from memories.ingest.updates import check_change
 from memories.language.extracts import extract
@@ -18,26 +17,20 @@ from memories.models import Claim, EmbeddingModel, Fragment
 from memories.models.enums import Compression, Status
 from memories.operations import BadOptions
 from memories.providers import active_model, embed
-from memories.upkeep.consolidation.digests import DIGEST, LEAST, MOST, DigestDraft, DigestPlace, extracted, store
+from memories.upkeep.consolidation.digests import (
+    DIGEST,
+    LEAST,
+    MOST,
+    CannotDigest,
+    DigestDraft,
+    DigestPlace,
+    extracted,
+    store,
+)
 from memories.upkeep.consolidation.options import LLM, check_method
 from memories.upkeep.protections import INFERRED, USERS_OWN
 
 WITH_SENTENCES = (Compression.FULL, Compression.SUMMARY)
-
-
-class CannotDigest(NovaError):
-    """Some of the memories have to stay as they are; `reasons` says why by the place in the request."""
-
-    code = "cannot_digest"
-
-    def __init__(self, reasons: Mapping[int, str]) -> None:
-        super().__init__("some of these memories have to stay as they are")
-        self.reasons = dict(reasons)
-
-    @property
-    def fields(self) -> list[dict[str, str]]:
-        """Return which have to stay, and why."""
-        return [{"field": f"ids[{n}]", "message": why} for n, why in sorted(self.reasons.items())]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +73,7 @@ def store_digest(principal: Principal, request: DigestRequest, *, now: datetime.
     """Store the digest and archive the originals; they can be taken out of the archive one by one.
 
     Whoever was changed meanwhile is digested as it is now; the vector follows then. Raise NotFound, NotPermitted,
-    CannotDigest, BlockedByErasure.
+    CannotDigest, NoDigest, BlockedByErasure.
     """
     with access.enter(principal, why="digest"):
         members = _members(principal, request.ids)

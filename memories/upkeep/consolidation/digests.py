@@ -8,13 +8,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from django.db import connection
+from django.db import connection, transaction
 from django.db.models import F
 
 from conflicts.authority import SOURCE_RANK, lowered_source
 from conflicts.bulk_changes import end_waiting_of_many
 from conflicts.public import Admission, Newcomer, admit
 from memories.access import Principal
+from memories.errors import NovaError
+from memories.governance.digests import NoDigest
 from memories.language import route
 from memories.language.extracts import extract, sentences
 from memories.models import EmbeddingModel, Fragment, Namespace
@@ -32,6 +34,21 @@ LINK = """
     SELECT gen_random_uuid(), %(project)s, e.one, e.other, e.kind, 1 FROM unnest(%(ids)s::uuid[]) AS t (id)
     CROSS JOIN LATERAL (VALUES (%(digest)s, t.id, %(of)s), (t.id, %(digest)s, %(into)s)) AS e (one, other, kind)
 """
+
+
+class CannotDigest(NovaError):
+    """Some of the memories have to stay as they are; `reasons` says why by the place in the request."""
+
+    code = "cannot_digest"
+
+    def __init__(self, reasons: Mapping[int, str]) -> None:
+        super().__init__("some of these memories have to stay as they are")
+        self.reasons = dict(reasons)
+
+    @property
+    def fields(self) -> list[dict[str, str]]:
+        """Return which have to stay, and why."""
+        return [{"field": f"ids[{n}]", "message": why} for n, why in sorted(self.reasons.items())]
 
 
 def extracted(texts: Sequence[str], *, model: EmbeddingModel) -> str:
@@ -68,11 +85,15 @@ class DigestDraft:
 def store(place: DigestPlace, draft: DigestDraft, members: Sequence[Fragment]) -> Admission:
     """Store a digest of these fragments of one namespace, oldest first, and archive them; in the open transaction.
 
-    The caller holds the namespace and the fragments. Raise BlockedByErasure; nothing is stored then.
+    The caller holds the namespace and the fragments. Raise BlockedByErasure, NoDigest (a model's) and CannotDigest
+    (theirs) where it would not stand in their place; nothing is stored then.
     """
     project_id, ids = place.namespace.project_id, [row.id for row in members]
-    fragment = _fragment(place, draft, members)
-    (admission,) = admit([Newcomer(fragment, draft.vector)], model=place.model, now=place.now)
+    with transaction.atomic():
+        (admission,) = admit(
+            [Newcomer(_fragment(place, draft, members), draft.vector)], model=place.model, now=place.now
+        )
+        _refuse_unbelieved(admission, draft, members)
     end_waiting_of_many(project_id, ids, now=place.now)
     Fragment.objects.within(project_id).filter(id__in=ids).update(
         status=Status.ARCHIVED, archived_reason=DIGESTED, updated_at=place.now
@@ -81,6 +102,17 @@ def store(place: DigestPlace, draft: DigestDraft, members: Sequence[Fragment]) -
     with connection.cursor() as cursor:
         cursor.execute(LINK, {"project": project_id, "ids": ids, "digest": draft.id, **kinds})
     return admission
+
+
+def _refuse_unbelieved(admission: Admission, draft: DigestDraft, members: Sequence[Fragment]) -> None:
+    """Raise NoDigest or CannotDigest where the gate did not let a digest stand: nothing is archived for it."""
+    status = admission.fragment.status
+    if status == Status.ACTIVE and not admission.deduplicated:
+        return
+    why = "their digest would repeat what stands" if admission.deduplicated else f"their digest would be {status}"
+    if draft.origin:
+        raise NoDigest(why)
+    raise CannotDigest(dict.fromkeys(range(len(members)), f"{why[0].upper()}{why[1:]}."))
 
 
 def _fragment(place: DigestPlace, draft: DigestDraft, parents: Sequence[Fragment]) -> Fragment:
