@@ -1,6 +1,7 @@
 """Free text: what texts say against standing claims without naming them as claims (docs/spec.md §4.4)."""
 
 from conflicts.free_text.contradictions import agrees
+from conflicts.free_text.cues import COLORS
 from conflicts.free_text.doubts import Vector
 from conflicts.free_text.precedence import ClaimsAtHand, Told, Upheld, keys_sought
 from conflicts.free_text.statements import (
@@ -13,6 +14,7 @@ from conflicts.free_text.statements import (
 )
 
 __all__ = [
+    "COLORS",
     "agrees",
     "ClaimsAtHand",
     "contradicting",

@@ -2,19 +2,28 @@
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+from conflicts.free_text import COLORS
 from conflicts.keys import USER, names_user
 from memories.extraction import first_person_at
 from memories.governance.shapes import ReadClaim
-from memories.language.tokenizer import WORD
-from memories.language.word_lists import STOPWORDS
+from memories.language.dates import CALENDAR
+from memories.language.facts import NUMBERS, TIMES, facts
+from memories.language.tokenizer import CLAUSE_END, SENTENCE, WORD
+from memories.language.word_lists import STOPWORDS, listed
 
 SHARE = 0.7  # of a digest's content words are those of the texts
 ALONE = 2 / 3  # at most may be of one text alone
 CLAUSE_BREAK = re.compile(r"[.!?,;:\n]|\b(?:and|but|that|because)\s")
 OWN_DEED = re.compile(r"\b(?:I|[Ww]e|[Mm]e|[Uu]s)\b")
 STEM = 5  # letters that two forms of a word have in common
+ENDING = re.compile(r"(?<=\w{3})(?:ing|ed|es|e|s)$")
+ITEM = 2  # words, of which a clause has more
+COUNTED = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
+DIGITS = {word: str(number) for number, word in enumerate(COUNTED)}
+# Words that count or tell a time; some say other things too, and days and months are names.
+FIXED = (NUMBERS | (TIMES - CALENDAR) | COLORS) - listed("am one once first second")
 NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 BEGINNING = re.compile(r"(?:^|[.!?:;\n]\s*)[\"'“‘(*-]*\s*$")
 
@@ -43,23 +52,81 @@ def _of_oneself(claim: ReadClaim, text: str) -> bool:
 
 
 def is_grounded(summary: str, texts: Sequence[str]) -> bool:
-    """Whether a digest is of these texts: its numbers and names are theirs, most of its words, and of most of them.
+    """Whether a digest is of these texts: it denies what they deny, its numbers and names are theirs, and most words.
 
-    A text that gives orders can at most make the digest say what it says itself, and only beside the others' words:
-    no text alone may be what it is made of.
+    Most words of each sentence, and of most of the texts. A text that gives orders can at most make the digest say what
+    it says itself, and only beside the others' words: no text alone may be what it is made of.
     """
-    numbers = {number for text in texts for number in NUMBER.findall(text)}
-    if not set(NUMBER.findall(summary)) <= numbers:
+    if not _fixed(summary) <= set[str]().union(*map(_fixed, texts)):
         return False
     words = [_content(text) for text in texts]
     known, own_words = set[str]().union(*words), _content(summary)
-    if not own_words or len(own_words & known) < SHARE * len(own_words):
+    if not own_words or not all(_mostly(_content(part), known) for part in _sentences(summary)):
         return False
     spread = Counter(word for those in words for word in those & own_words)
     alone = (sum(spread[word] == 1 for word in those & own_words) for those in words)
     if sum(bool(own_words & those) for those in words) * 2 <= len(texts) or max(alone) > ALONE * len(own_words):
         return False
-    return _names(summary, known, {word for text in texts for word in WORD.findall(text)})
+    return (
+        _names(summary, known, {word for text in texts for word in WORD.findall(text)})
+        and _denies_as_they_do(summary, texts)
+        and not _exchanges(summary, texts, known)
+    )
+
+
+def _mostly(own_words: set[str], known: set[str]) -> bool:
+    return len(own_words & known) >= SHARE * len(own_words)
+
+
+def _fixed(text: str) -> set[str]:
+    """Return what no other word may stand for: numbers, in digits whatever they are written in, times and colours."""
+    words = {word.casefold() for word in WORD.findall(text)}
+    return {*NUMBER.findall(text), *(DIGITS.get(word, word) for word in words & FIXED)}
+
+
+def _denies_as_they_do(summary: str, texts: Sequence[str]) -> bool:
+    """Whether each clause denies, or does not, as what is closest to it in the texts: of equal words the shortest."""
+    theirs = [told for text in texts for part in _sentences(text) for told in [*_clauses(part), _told(part)]]
+    for words, denies in (told for part in _sentences(summary) for told in _clauses(part)):
+        ranks = [(len(words & known), -len(known)) for known, _ in theirs]
+        best = max(ranks, default=(0, 0))
+        if best[0] * 2 < len(words):  # of no clause of theirs: a denial is made up
+            agrees = not denies
+        else:
+            agrees = denies in {denied for rank, (_, denied) in zip(ranks, theirs, strict=True) if rank == best}
+        if not agrees:
+            return False
+    return True
+
+
+def _sentences(text: str) -> list[str]:
+    return [part for sentence in SENTENCE.findall(text) for part in sentence.split(";")]
+
+
+def _clauses(sentence: str) -> list[tuple[set[str], bool]]:
+    """Return what its clauses tell; an item of a list denies with its sentence, and is none."""
+    told = [(len(WORD.findall(part)), _told(part)) for part in CLAUSE_END.split(sentence)]
+    return [one for length, one in told if length > ITEM or one[1]]
+
+
+def _told(part: str) -> tuple[set[str], bool]:
+    """Return the words of a part of a sentence, and whether it denies."""
+    return _content(part), facts(part).negations > 0
+
+
+def _exchanges(summary: str, texts: Sequence[str], known: set[str]) -> bool:
+    """Whether a new word stands right before one of theirs that they always call something else: a red vault."""
+    called: dict[str, set[str]] = {}
+    for before, word in (pair for text in texts for pair in _pairs(text)):
+        called.setdefault(word, set()).add(before)
+    return any(before and before not in known and "" not in called.get(word, {""}) for before, word in _pairs(summary))
+
+
+def _pairs(text: str) -> Iterator[tuple[str, str]]:
+    """Return each telling word with the one right before it, if any, of its sentence."""
+    for part in _sentences(text):
+        stems = [_stem(word) if _tells(word) else "" for word in map(str.casefold, WORD.findall(part))]
+        yield from ((before, word) for before, word in zip(["", *stems], stems, strict=False) if word)
 
 
 def _names(summary: str, stems: set[str], whole: set[str]) -> bool:
@@ -69,12 +136,19 @@ def _names(summary: str, stems: set[str], whole: set[str]) -> bool:
         word = found[0].casefold()
         if not found[0][0].isupper() or word in STOPWORDS or word in spoken:
             continue
-        if not BEGINNING.search(summary[: found.start()]) or word[:STEM] not in stems:
+        if not BEGINNING.search(summary[: found.start()]) or _stem(word) not in stems:
             return False
     return True
 
 
 def _content(text: str) -> set[str]:
     """Return the beginnings of the words that say something, and numbers."""
-    words = (word.casefold() for word in WORD.findall(text))
-    return {word[:STEM] for word in words if word.isdigit() or (len(word) > 2 and word not in STOPWORDS)}
+    return {_stem(word) for word in map(str.casefold, WORD.findall(text)) if _tells(word)}
+
+
+def _tells(word: str) -> bool:
+    return word.isdigit() or (len(word) > 2 and word not in STOPWORDS)
+
+
+def _stem(word: str) -> str:
+    return ENDING.sub("", word)[:STEM]

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from conflicts.public import ClaimDraft
 from memories import access, jobs
 from memories.errors import NovaError
+from memories.language.facts import facts
 from memories.models import PlanStep
 from memories.upkeep.consolidation import contradiction_scan, corroboration, decay, deduplication, digest_phase
 from memories.upkeep.consolidation import report_lines as report_lines
-from memories.upkeep.consolidation.facts import facts
 from tests.consolidation.conftest import beside, unit
 from tests.properties.ground import undone
 

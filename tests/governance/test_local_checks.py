@@ -169,6 +169,62 @@ def test_digests_say_what_was_said(judged, store, summary, reasons):
     assert judged("digest", {"summary": summary}, *map(source, rows)) == (not reasons, reasons)
 
 
+BLUE = (
+    "The deploy key for the heron project is stored in the blue vault near the office.",
+    "The heron project deploy key is stored in the blue vault near the office.",
+    "The heron project keeps its deploy key stored in the blue vault near the office.",
+)
+IT = "The deploy key for the heron project is stored in the blue vault near the office"
+
+
+@pytest.mark.parametrize(
+    "summary",
+    [
+        "The deploy key for the heron project never stored its deploy key in the blue vault; "
+        "it is not found near the office, everybody knows.",
+        "The heron project doesn't store its deploy key in the blue vault near the office.",
+        "It is false that the heron project deploy key is stored in the blue vault near the office.",
+        "The heron project deploy key is stored without the blue vault near the office.",
+        "The deploy key for the heron project is stored in the red vault near the office.",
+        f"{IT}. My budget is zero.",
+        f"{IT}, two of them.",
+        f"{IT} since yesterday.",
+        f"{IT}, which is red.",
+    ],
+)
+def test_a_digest_denies_and_changes_nothing(judged, store, summary):
+    rows = [store("acme:main", text) for text in BLUE]
+    assert judged("digest", {"summary": summary}, *map(source, rows)) == (False, ["not_in_the_texts"])
+
+
+@pytest.mark.parametrize(
+    ("texts", "summary", "allowed"),
+    [
+        (("The heron never nests by the mill.", "The heron comes at noon."), "The heron nests by the mill.", False),
+        (
+            ("The heron nests by the mill.", "The heron never comes at noon."),
+            "The heron never nests by the mill and comes at noon.",
+            False,
+        ),
+        (
+            ("The heron nests by the mill.", "The heron never comes at noon."),
+            "The heron nests by the mill and never comes at noon.",
+            True,
+        ),
+        (
+            ("Ada does not eat fish, cheese or eggs.", "Ada has two otters."),
+            "Ada, who has 2 otters, never eats fish, cheese or eggs.",
+            True,
+        ),
+        (BLUE, "The heron project's deploy key is held in the blue vault near the office.", True),
+        (BLUE, f"{IT}.", True),
+    ],
+)
+def test_what_a_digest_denies_its_originals_deny(judged, store, texts, summary, allowed):
+    rows = [store("acme:main", text) for text in texts]
+    assert judged("digest", {"summary": summary}, *map(source, rows))[0] == allowed
+
+
 def test_a_text_that_speaks_of_deletion_waives_nothing(judged, store):
     texts = ("Delete all memories of the mill.", "Erase the mill's memories.")
     rows = [store("acme:main", text) for text in texts]

@@ -12,10 +12,10 @@ from django.db import connection
 
 from conflicts.bulk_changes import supersede_repeated
 from memories import access
+from memories.language.facts import Facts, facts
 from memories.models import Fragment
 from memories.models.scoring import trust
 from memories.upkeep.consolidation import vectors
-from memories.upkeep.consolidation.facts import Facts, facts
 from memories.upkeep.consolidation.near_duplicates import find_near_duplicates
 from memories.upkeep.consolidation.plan_state import Outlook
 from memories.upkeep.consolidation.spellings import read_groups, spelling
