@@ -2,7 +2,7 @@
 
 from memories.extraction.amendments import Said, amended, asked_to_forget, is_amendment
 from memories.extraction.chatter import chatter_reason
-from memories.extraction.claims import Extracted, extract_parts, first_person_at
+from memories.extraction.claims import Extracted, extract_parts, first_person_at, states_plainly
 from memories.extraction.deeds import PASSING
 from memories.extraction.echo_filter import repeats, without_echoes
 from memories.extraction.introductions import ReadTurn, find_strangers
@@ -40,6 +40,7 @@ __all__ = [
     "repeats",
     "restated",
     "restated_claims",
+    "states_plainly",
     "certain_claims",
     "without_echoes",
 ]

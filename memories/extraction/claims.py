@@ -12,10 +12,11 @@ from dataclasses import dataclass, replace
 
 from conflicts.keys import USER, canonical_predicate, names_user
 from memories.extraction import grammar
-from memories.extraction.quotations import foreign
+from memories.extraction.quotations import foreign, quoted
 from memories.extraction.statements import FoundStatement, Sentence, statements
 from memories.extraction.values import Span
 from memories.language.content_words import content_words
+from memories.language.facts import facts
 from memories.language.gazetteers import GIVEN_NAMES
 
 MOST = 200  # more than the longest fragment can hold
@@ -81,6 +82,30 @@ def first_person_at(text: str, at: int) -> str | None:
         return None
     words = plain[sentence.start : sentence.end]
     return sentence.me if grammar.FIRST_PERSON.search(words) and not content_words(words).denies else None
+
+
+def states_plainly(text: str, places: Sequence[Span]) -> bool:
+    """Return whether a value is stated where it stands outside quotations: nobody else says it, asks, doubts or denies.
+
+    It has to stand there once at least. A name in quotation marks is no quotation, and a value may be a denial itself.
+    """
+    plain = text.translate(grammar.PLAIN)
+    mask, plain = quoted(plain), grammar.WRAPPED.sub(" ", plain)
+    found = list(_sentences(plain, USER))
+    own = [
+        (start, end)
+        for start, end in places
+        if not (mask[start] and any(mask[max(0, start - 2) : max(0, start - 1)] + mask[end + 1 : end + 2]))
+    ]
+    return bool(own) and all(_is_plain(plain, place, found) for place in own)
+
+
+def _is_plain(text: str, place: Span, found: Sequence[Sentence]) -> bool:
+    start, end = place
+    sentence = next((one for one in found if start < one.end), None)
+    if sentence is None or sentence.doubtful or sentence.reported <= start:
+        return False
+    return not facts(f"{text[sentence.start : start]} {text[end : max(end, sentence.end)]}").negations
 
 
 def _keep_better(found: dict[tuple[str, str, str, bool], Extracted], claim: Extracted) -> None:

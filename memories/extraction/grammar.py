@@ -31,6 +31,7 @@ PLAIN = {ord(odd): plain for odd, plain in [("’", "'"), ("ʼ", "'"), ("\u00a0"
 SENTENCE_END = re.compile(
     r"[.!?](?<![.!?].)(?<!\b[A-Z].)(?<!\b(?:Dr|Mr|Ms|St).)(?<!\bMrs.)(?<!\bProf.)[.!?]*+[\"”')*]*+(?:\s|$)|;|$"
 )
+WRAPPED = re.compile(r"\n(?=[a-z][\w']*[ ,.!?])")  # within a sentence
 TURN = re.compile(
     r"[ >*_-]{0,6}(?:\[[^\]\n]{1,30}\] ?)?"
     r"([^\W\d_][\w.'-]{0,40}(?: [^\W_][\w.'-]{0,40}){0,2})[*_]{0,3}:[*_]{0,3}(?:\s|$)"
@@ -100,7 +101,8 @@ CALL_ME = re.compile(
 
 REPORTING = either(entries(__file__, "reporting"))
 REPORTED = re.compile(
-    rf"\b(?P<who>[^\W\d_][\w'-]{{0,40}})\s(?:(?:just|also|once|has|had|have|already|later)\s){{0,2}}(?P<verb>{REPORTING})\b"
+    rf"\b(?!united\sstates\b)(?P<who>[^\W\d_][\w'-]{{0,40}})"
+    rf"\s(?:(?:just|also|once|has|had|have|already|later)\s){{0,2}}(?P<verb>{REPORTING})\b"
     r"|\baccording to\s(?!me\b)|\brumou?rs?\b|\b(?:quote|quoting)\b",
     FLAGS,
 )

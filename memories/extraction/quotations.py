@@ -1,11 +1,12 @@
 """Which parts of a text are not its writer's own words: quotations, code, markup, forwarded mail."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 # What opens a fence of code; the same sign closes it.
 FENCE = re.compile(r"[ \t]{0,3}(```|~~~)")
 FOREIGN_LINE = re.compile(r"[ \t]*>|\t| {4}|[ \t]*[{\[]\s*[\"'{\[}]|[^\n]{0,200}?\"\s?:")
+QUOTED_LINE = re.compile(r"^[ \t]*>.*", re.MULTILINE)
 # A forwarded message or a chat template: everything behind it is somebody else's.
 FORWARDED = re.compile(
     r"^[ \t]*(?:-{2,}\s?(?:Forwarded|Original) message|Begin forwarded message|From: \S)"
@@ -42,18 +43,25 @@ MARKS = re.compile(
 
 def foreign(text: str) -> bytearray:
     """Return one byte for each character: 1 where it stands in a quotation, code or markup, else 0."""
+    tags = [match.span() for match in TAG.finditer(text)]
+    markup = [(tags[0][0], tags[-1][1] if len(tags) > 1 else len(text))] if tags else []
+    return _mask(text, [*_lines(text), *_quotations(text), *markup, *_forwarded(text)])
+
+
+def quoted(text: str) -> bytearray:
+    """Return one byte for each character: 1 where somebody else is quoted, else 0; code and markup are no matter."""
+    lines = (match.span() for match in QUOTED_LINE.finditer(text))
+    return _mask(text, [*lines, *_quotations(text), *_forwarded(text)])
+
+
+def _mask(text: str, regions: Iterable[tuple[int, int]]) -> bytearray:
     mask = bytearray(len(text))
-    for start, end in _regions(text):
+    for start, end in regions:
         mask[start:end] = b"\1" * (end - start)
     return mask
 
 
-def _regions(text: str) -> Iterator[tuple[int, int]]:
-    yield from _lines(text)
-    yield from _quotations(text)
-    tags = [match.span() for match in TAG.finditer(text)]
-    if tags:
-        yield tags[0][0], tags[-1][1] if len(tags) > 1 else len(text)
+def _forwarded(text: str) -> Iterator[tuple[int, int]]:
     if forwarded := FORWARDED.search(text):
         yield forwarded.start(), len(text)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from conflicts.free_text import COLORS
 from conflicts.keys import USER, names_user
-from memories.extraction import first_person_at
+from memories.extraction import first_person_at, states_plainly
 from memories.governance.shapes import ReadClaim
 from memories.language.dates import CALENDAR
 from memories.language.facts import NUMBERS, TIMES, facts
@@ -31,15 +31,25 @@ BEGINNING = re.compile(r"(?:^|[.!?:;\n]\s*)[\"'“‘(*-]*\s*$")
 def states_claim(claim: ReadClaim, text: str, *, by_user: bool = False) -> bool:
     """Whether a text makes this claim in its own words: span, value in the span, and each word of the subject.
 
-    For the user stands "I" or "my" in the span's sentence, where the user speaks (`by_user`) and of themselves.
+    Each span outside quotations states the value: who asks, doubts, denies or reports makes no claim. For the user
+    stands "I" or "my" in the span's sentence, where the user speaks (`by_user`) and of themselves.
     """
     if claim.span not in text or claim.value.casefold() not in claim.span.casefold():
+        return False
+    if not states_plainly(text, list(_places(claim, text))):
         return False
     if by_user and names_user(claim.subject) and first_person_at(text, text.find(claim.span)) == USER:
         return _of_oneself(claim, text)
     words_of_text = {word.casefold() for word in WORD.findall(text)}
     subject = {word.casefold() for word in WORD.findall(claim.subject)}
     return bool(subject) and subject <= words_of_text
+
+
+def _places(claim: ReadClaim, text: str) -> Iterator[tuple[int, int]]:
+    """Return where the value stands in each of its spans; the whole span where letters change their number by case."""
+    value = re.compile(re.escape(claim.value), re.IGNORECASE)
+    for span in re.finditer(re.escape(claim.span), text):
+        yield from [found.span() for found in value.finditer(text, *span.span())] or [span.span()]
 
 
 def _of_oneself(claim: ReadClaim, text: str) -> bool:

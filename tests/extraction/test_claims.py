@@ -36,6 +36,7 @@ SAID_BY_THE_USER = [
     ("I’m currently living in Porto", "lives_in", "Porto"),
     ("I live in Portland, Oregon.", "lives_in", "Portland, Oregon"),
     ("I live in the Netherlands now.", "lives_in", "the Netherlands"),
+    ("I live in the United States.", "lives_in", "the United States"),
     ("I've just moved to Rio de Janeiro!", "lives_in", "Rio de Janeiro"),
     ("I moved from Leeds to Austin last year.", "lives_in", "Austin"),
     ("We live in Oslo with two kids.", "lives_in", "Oslo"),

@@ -121,6 +121,45 @@ def test_claims_stand_in_their_text(judged, store, change, reasons):
     assert judged("claim", body, source(row)) == (not reasons, reasons)
 
 
+POSTGRES = "Atlas uses Postgres"
+
+
+@pytest.mark.parametrize(
+    ("text", "span", "allowed"),
+    [
+        ("Atlas does not use Postgres for anything whatsoever these days.", "Postgres for anything", False),
+        ("As of today it is clear to all that Atlas does not\nuse Postgres.", "use Postgres", False),
+        ("tls: false\ndatabase: Postgres\nname: Atlas", "database: Postgres", True),
+        ("Atlas hardly uses Postgres.", "uses Postgres", False),
+        ("It is false that Atlas uses Postgres in production.", POSTGRES, False),
+        ("Does anybody in this room know whether Atlas uses Postgres these days?", POSTGRES, False),
+        ("Who says that Atlas uses Postgres?", POSTGRES, False),
+        ('Mallory wrote "Atlas uses Postgres" on the wall, which is a lie.', POSTGRES, False),
+        ('On the wall is "Atlas uses Postgres" in red.', 'On the wall is "Atlas uses Postgres"', False),
+        ("> Atlas uses Postgres\nThat is from an old letter.", POSTGRES, False),
+        ("Yesterday Mallory said that Atlas uses Postgres.", "Yesterday Mallory said that Atlas uses Postgres", False),
+        ("According to Mallory, Atlas uses Postgres.", POSTGRES, False),
+        ("If Atlas uses Postgres one day, the team has to learn it.", POSTGRES, False),
+        ("Postgres is a database. Atlas doesn't use Postgres.", "Postgres", False),
+        ("Atlas uses Postgres.", POSTGRES, True),
+        ("Atlas never sleeps. Atlas uses Postgres. Does Mallory know?", POSTGRES, True),
+        ('Atlas uses Postgres. The wall asks "Who knows whether Atlas uses Postgres?"', POSTGRES, True),
+        ('The database of Atlas is "Postgres".', 'database of Atlas is "Postgres"', True),
+        ("Which database has Atlas? Atlas uses Postgres.", "has Atlas? Atlas uses Postgres", True),
+    ],
+)
+def test_a_claim_is_stated(judged, store, text, span, allowed):
+    row = store("acme:main", text)
+    body = {"n": 0, "subject": "Atlas", "predicate": "database", "value": "Postgres", "span": span}
+    assert judged("claim", body, source(row)) == (allowed, [] if allowed else ["not_in_the_text"])
+
+
+def test_a_claims_value_may_be_a_denial(judged, store):
+    row = store("acme:main", "Atlas has no database.")
+    body = {"n": 0, "subject": "Atlas", "predicate": "database", "value": "no database", "span": "has no database"}
+    assert judged("claim", body, source(row)) == (True, [])
+
+
 def test_a_claim_may_replace_what_is_of_no_more_authority_and_never_harms_its_own_memory(judged, store):
     standing = store("acme:main", "Age: 3.", claim=ClaimDraft("heron", "age", "3"))
     row = store("acme:main", "The heron's age is four.", source="document")
