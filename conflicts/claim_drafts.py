@@ -54,6 +54,11 @@ class ClaimDraft:
         """It, with nothing but what it says."""
         return replace(self, position=None, span=None, verdict="", superseded_by=None)
 
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Return what it says, of whichever period, and how far it is believed left out."""
+        return self.subject, self.predicate, self.value, self.scope, self.session_id
+
 
 @dataclass(frozen=True, slots=True)
 class Statement:

@@ -136,7 +136,9 @@ def replace(
         by_a_person=by_a_person,
         at_best=at_best,
     )
-    if new_words or new_claim:
+    said = [claim.words for claim in newcomer.claims]
+    # Where nothing is named, what was read out of the same text goes; nobody upheld anything else.
+    if new_words or (said and said != [claim.words for claim in former]):
         drop_support(row, now=now)
     return Admission(row, False, done.superseded, done.pending_conflicts, replaced=True)
 

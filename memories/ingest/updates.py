@@ -152,7 +152,7 @@ def revise(
         row.updated_at = now
         if decides:
             done = _decide_anew(principal, row, claimed, read, model=model if new_text else None, now=now)
-            if new_words or claimed.is_changed:
+            if new_words or claimed.says_otherwise:
                 drop_support(row, now=now)
             if claimed.is_read_anew:
                 queue_reading([done])
@@ -164,10 +164,14 @@ def revise(
 
 @dataclass(frozen=True, slots=True)
 class Claimed:
-    """What a memory claims after a change, and whether that is other than before, named by the caller, or read anew."""
+    """What a memory claims after a change, and whether that is other than before, named by the caller, or read anew.
+
+    `says_otherwise`: in its words, not only in its period or how it is kept.
+    """
 
     claims: Sequence[ClaimDraft] = ()
     is_changed: bool = False
+    says_otherwise: bool = False
     is_named: bool = False
     is_read_anew: bool = False
 
@@ -184,7 +188,8 @@ def _claims_with(row: Fragment, changes: dict[str, Any], fields: dict[str, Any])
         claims = reread(row, former, text, fields["extra"], former=original)
     is_changed = [claim.says for claim in claims] != [claim.says for claim in former]
     is_read_anew = is_new and not is_named and any(claim.span for claim in former)
-    return Claimed(claims, is_changed, is_named, is_read_anew)
+    says_otherwise = [claim.words for claim in claims] != [claim.words for claim in former]
+    return Claimed(claims, is_changed, says_otherwise, is_named, is_read_anew)
 
 
 def _lock_claims(principal: Principal, fragment_id: uuid.UUID, changes: dict[str, Any]) -> None:

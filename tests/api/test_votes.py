@@ -238,6 +238,20 @@ class TestRewritten:
         body = store_fragment(status=200, key="budget", claim={**CLAIM, "value": "$750"}, tags=["mill"])
         assert counts(body) == [1, 1, 2]
 
+    def test_the_same_claim_named_again_is_no_other(self, alice, upheld):
+        same = {"claim": {**CLAIM, "value": "$750"}}
+        answer = alice.client.patch(f"{URL}/{upheld['id']}", same, format="json")
+        assert (answer.status_code, counts(answer.json())) == (200, [1, 1, 2])
+
+    def test_nor_is_one_whose_period_the_gate_ended(self, alice, bob, store_fragment):
+        claim = {**CLAIM, "scope": "temporal", "valid_from": "2024-01-01T00:00:00Z"}
+        first = store_fragment(key="then", claim={**claim, "value": "$750"})
+        vote(bob, first, "reinforce")
+        store_fragment(content="More.", claim={**claim, "value": "$900", "valid_from": "2025-01-01T00:00:00Z"})
+        assert read(alice, first)["claim"]["valid_until"]
+        body = store_fragment(status=200, key="then", claim={**claim, "value": "$750"})
+        assert counts(body) == [1, 0, 1]
+
     def test_the_same_owners_may_vote_on_the_new_words(self, alice, bob, dave, upheld):
         alice.client.patch(f"{URL}/{upheld['id']}", {"content": "The heron left."}, format="json")
         assert vote(bob, upheld, "reinforce")["counted"]
