@@ -243,6 +243,25 @@ def ensure_conflicts(
     return found
 
 
+def face_what_stands(evaluation: Evaluation, places: Iterable[Place]) -> None:
+    """Set free text that waits against what is gone, or stands no more, against what stands on that key by now."""
+    for place in places:
+        rivals = evaluation.key_states[place].standing.values()
+        here = {"namespace": place[0], "key_digest": place[1], "kind": ConflictKind.TEXT}
+        pending = PendingConflict.objects.within(evaluation.project_id).pending().filter(**here)
+        facing = set(pending.values_list("newcomer_id", "existing_id"))
+        for row in pending.exclude(existing__status__in=STANDING).order_by("created_at", "id"):
+            others = [one for one in rivals if one.session_id == row.session_id and one.fragment_id != row.newcomer_id]
+            if not others:
+                continue
+            strongest = evaluation.claims[max(others, key=lambda one: (one.rank, one.id)).id]
+            if (pair := (row.newcomer_id, strongest.fragment_id)) in facing:
+                row.end(now=evaluation.now)
+                continue
+            facing.add(pair)
+            row.face({**_opponent(strongest, now=evaluation.now), "reason": row.reason})
+
+
 def _outdated_by(evaluation: Evaluation, key_state: KeyState, waiting: Assertion) -> Assertion | None:
     """Return what its owner said later, with at least its authority, and stands against it; the last of them."""
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from conflicts.evaluation import Evaluation, place_of
 from conflicts.locks import Place
-from conflicts.persistence import ensure_conflicts
+from conflicts.persistence import ensure_conflicts, face_what_stands
 from conflicts.snapshots import CannotUndo, refuse_rivals
 from memories.models import Claim
 from memories.models.sql import fetch
@@ -20,7 +20,8 @@ BROKEN = """
         UNION ALL SELECT o.id, false FROM unnest(r.ruled_out_fragments) AS o (id)) AS n
     WHERE r.project_id = %(project)s AND r.replaced_by_id IS NULL AND r.decided_at > %(since)s
         AND n.id = ANY (%(ids)s) AND n.chosen <> EXISTS (SELECT FROM memories_fragment f
-            WHERE f.project_id = r.project_id AND f.id = n.id AND f.status IN ('active', 'disputed'))"""
+            WHERE f.project_id = r.project_id AND f.id = n.id
+                AND (f.status = 'active' OR n.chosen AND f.status = 'disputed'))"""
 # Keys of these on which others came, or changed, or somebody decided, meanwhile.
 MET = """
     WITH keys AS MATERIALIZED (SELECT DISTINCT namespace_id, key_digest FROM memories_claim
@@ -31,7 +32,10 @@ MET = """
         AND f.status IN ('active', 'disputed', 'quarantined') AND (c.namespace_id, c.key_digest) IN (TABLE keys)
     UNION SELECT r.namespace_id, r.key_digest FROM conflicts_ruling r
     WHERE r.project_id = %(project)s AND r.replaced_by_id IS NULL AND r.decided_at > %(since)s
-        AND (r.namespace_id, r.key_digest) IN (TABLE keys)"""
+        AND (r.namespace_id, r.key_digest) IN (TABLE keys)
+    UNION SELECT p.namespace_id, p.key_digest FROM conflicts_pendingconflict p
+    WHERE p.project_id = %(project)s AND p.resolved_at IS NULL AND p.created_at > %(since)s
+        AND (p.namespace_id, p.key_digest) IN (TABLE keys)"""
 DECIDED, UNDECIDE = "people decided on these memories since", "undo those decisions first"
 
 
@@ -77,3 +81,4 @@ def reconcile(
     refuse_decided(evaluation, fragment_ids, since=since)
     refuse_rivals(evaluation, fragment_ids, known=fragment_ids, since=since)
     ensure_conflicts(evaluation, places)
+    face_what_stands(evaluation, places)

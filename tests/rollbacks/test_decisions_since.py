@@ -107,6 +107,19 @@ def test_what_waits_since_waits_against_what_stands_again(run, page, carol, main
     assert believed(carol, main) == ["$8"]
 
 
+def test_a_free_text_that_waits_since_waits_against_what_stands_again(run, page, carol, main, said, decide, undone):
+    operation, _ = run
+    late = said(page, "Acme's budget is $8.", source="document")
+    (conflict,) = carol.client.get("/api/v1/conflicts").json()["results"]
+    assert (conflict["kind"], conflict["new_id"]) == ("text", late["id"])
+    undone(operation)
+    (again,) = carol.client.get("/api/v1/conflicts").json()["results"]
+    assert (again["id"], again["new_id"]) == (conflict["id"], late["id"])
+    assert carol.client.get(f"/api/v1/fragments/{again['existing_id']}").json()["status"] == "active"
+    decide(carol, again["id"], "supersede")
+    assert believed(carol, main) == ["$8"]
+
+
 def test_what_a_rule_lets_stand_beside_it_stays(run, page, carol, main, said, undone):
     operation, _ = run
     rule = {"namespace": main, "name": "budget", "cardinality": "one", "policy": "keep_both"}
