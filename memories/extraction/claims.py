@@ -90,7 +90,7 @@ def states_plainly(text: str, places: Sequence[Span]) -> bool:
     It has to stand there once at least. A name in quotation marks is no quotation, and a value may be a denial itself.
     """
     plain = text.translate(grammar.PLAIN)
-    mask, plain = quoted(plain), grammar.WRAPPED.sub(" ", plain)
+    mask, plain = quoted(plain), grammar.WRAPPED.sub(r"\1 ", plain)
     found = list(_sentences(plain, USER))
     own = [
         (start, end)
@@ -105,7 +105,9 @@ def _is_plain(text: str, place: Span, found: Sequence[Sentence]) -> bool:
     sentence = next((one for one in found if start < one.end), None)
     if sentence is None or sentence.doubtful or sentence.reported <= start:
         return False
-    return not facts(f"{text[sentence.start : start]} {text[end : max(end, sentence.end)]}").negations
+    before = grammar.APART.split(text[sentence.start : start])[-1]
+    behind = grammar.OTHER_VALUE.sub("", grammar.APART.split(text[end : max(end, sentence.end)])[0])
+    return not facts(f"{before} {behind}").negations
 
 
 def _keep_better(found: dict[tuple[str, str, str, bool], Extracted], claim: Extracted) -> None:

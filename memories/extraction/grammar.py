@@ -31,7 +31,15 @@ PLAIN = {ord(odd): plain for odd, plain in [("’", "'"), ("ʼ", "'"), ("\u00a0"
 SENTENCE_END = re.compile(
     r"[.!?](?<![.!?].)(?<!\b[A-Z].)(?<!\b(?:Dr|Mr|Ms|St).)(?<!\bMrs.)(?<!\bProf.)[.!?]*+[\"”')*]*+(?:\s|$)|;|$"
 )
-WRAPPED = re.compile(r"\n(?=[a-z][\w']*[ ,.!?])")  # within a sentence
+# A line that goes on in the next one: as long as those of a page, and no end of a sentence.
+WRAPPED = re.compile(r"^(.{40,}[^\s.!?;:,])\n(?=[a-z][\w']*[ ,.!?])", re.MULTILINE)
+# What denies nothing of what the rest says: an answer to somebody, a reminder, another clause.
+APART = re.compile(
+    r"^\W*(?:no|nope|nah)\s?[,.!]|\b(?:don't|do not|never) forget(?: that\b|\s?[,:])"
+    r"|,? (?:but|though|although|whereas)\b",
+    re.IGNORECASE,
+)
+OTHER_VALUE = re.compile(r", (?:and )?not [^,]*$", re.IGNORECASE)  # what a value is not
 TURN = re.compile(
     r"[ >*_-]{0,6}(?:\[[^\]\n]{1,30}\] ?)?"
     r"([^\W\d_][\w.'-]{0,40}(?: [^\W_][\w.'-]{0,40}){0,2})[*_]{0,3}:[*_]{0,3}(?:\s|$)"

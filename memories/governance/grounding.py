@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from conflicts.free_text import COLORS
 from conflicts.keys import USER, names_user
@@ -19,6 +20,7 @@ CLAUSE_BREAK = re.compile(r"[.!?,;:\n]|\b(?:and|but|that|because)\s")
 OWN_DEED = re.compile(r"\b(?:I|[Ww]e|[Mm]e|[Uu]s)\b")
 STEM = 5  # letters that two forms of a word have in common
 ENDING = re.compile(r"(?<=\w{3})(?:ing|ed|es|e|s)$")
+MOST_PLACES = 20  # at which a value stands in its spans
 ITEM = 2  # words, of which a clause has more
 COUNTED = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
 DIGITS = {word: str(number) for number, word in enumerate(COUNTED)}
@@ -36,7 +38,8 @@ def states_claim(claim: ReadClaim, text: str, *, by_user: bool = False) -> bool:
     """
     if claim.span not in text or claim.value.casefold() not in claim.span.casefold():
         return False
-    if not states_plainly(text, list(_places(claim, text))):
+    places = list(islice(_places(claim, text), MOST_PLACES + 1))
+    if len(places) > MOST_PLACES or not states_plainly(text, places):
         return False
     if by_user and names_user(claim.subject) and first_person_at(text, text.find(claim.span)) == USER:
         return _of_oneself(claim, text)
@@ -47,7 +50,7 @@ def states_claim(claim: ReadClaim, text: str, *, by_user: bool = False) -> bool:
 
 def _places(claim: ReadClaim, text: str) -> Iterator[tuple[int, int]]:
     """Return where the value stands in each of its spans; the whole span where letters change their number by case."""
-    value = re.compile(re.escape(claim.value), re.IGNORECASE)
+    value = re.compile(rf"(?<!\w){re.escape(claim.value)}(?!\w)", re.IGNORECASE)
     for span in re.finditer(re.escape(claim.span), text):
         yield from [found.span() for found in value.finditer(text, *span.span())] or [span.span()]
 

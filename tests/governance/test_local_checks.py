@@ -146,6 +146,15 @@ POSTGRES = "Atlas uses Postgres"
         ('Atlas uses Postgres. The wall asks "Who knows whether Atlas uses Postgres?"', POSTGRES, True),
         ('The database of Atlas is "Postgres".', 'database of Atlas is "Postgres"', True),
         ("Which database has Atlas? Atlas uses Postgres.", "has Atlas? Atlas uses Postgres", True),
+        ("the rent is not paid yet\natlas uses postgres", "atlas uses postgres", True),
+        ("mallory said hi\natlas uses postgres", "atlas uses postgres", True),
+        ("No, Atlas uses Postgres.", POSTGRES, True),
+        ("Atlas doesn't sleep, but it uses Postgres.", "uses Postgres", True),
+        ("Don't forget that Atlas uses Postgres.", POSTGRES, True),
+        ("Atlas uses Postgres, not MySQL.", POSTGRES, True),
+        ("Atlas uses MySQL, not Postgres.", "not Postgres", False),
+        ("Atlas does not, as you know, use Postgres.", "use Postgres", False),
+        ("Postgres " * 21 + "is what Atlas uses.", "Postgres " * 21 + "is what Atlas uses", False),
     ],
 )
 def test_a_claim_is_stated(judged, store, text, span, allowed):
