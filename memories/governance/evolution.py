@@ -76,7 +76,7 @@ def find_contradictions(principal: Principal, operation: Operation, progress: Pr
     report |= {"ended_early": ""}
     if current_sidecar() is None:
         return report | {"ended_early": "no_sidecar"}
-    lapse(principal, namespace)  # what reads otherwise by now may be proposed again
+    lapse(principal, namespace, TASK)  # what reads otherwise by now may be proposed again
     with access.enter(principal, why="evolve"):
         upto = sql.horizon()
     while report["pairs"] < MOST:

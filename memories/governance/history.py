@@ -88,19 +88,18 @@ def _is_rewritten(row: Proposal, place: int, number: int, at: datetime.datetime)
     return number >= noted[place] if noted else at > row.created_at
 
 
-def lapse(principal: Principal, namespace: Namespace | None = None) -> None:
-    """Let what waits, of one namespace or of all, wait no more once a memory that it is about was rewritten."""
+def lapse(principal: Principal, namespace: Namespace, task_id: str) -> None:
+    """Let what waits of a task wait no more once a memory that it is about was rewritten: the task asks again."""
     with access.enter(principal, why="proposal"):
         waiting = Proposal.objects.within(principal.project_id).filter(waiting=True)
-        rows = list(waiting.filter(namespace=namespace) if namespace else waiting)
+        rows = list(waiting.filter(namespace=namespace, task_id=task_id))
         for row in waiting.filter(id__in=find_rewritten(rows)).order_by("id").select_for_update(of=("self",)):
             row.waiting, row.reasons = False, [*row.reasons, REWRITTEN]
             row.save(update_fields=["waiting", "reasons"])
 
 
 def trim(principal: Principal, *, now: datetime.datetime) -> int:
-    """Let go of what is beyond the bounds, and let lapse what was rewritten; how many went."""
-    lapse(principal)
+    """Let go of what is beyond the bounds; how many."""
     with access.enter(principal, why="retention"):
         return Proposal.objects.trim(principal.project_id, now=now)
 
