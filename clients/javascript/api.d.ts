@@ -2960,7 +2960,7 @@ export interface ProposalsCalls {
   /**
    * The newer memory of a supersession that waits replaces the older one. A key can't decide on its owner's.
    *
-   * 409 `already_resolved` or `not_applicable` when it can't.
+   * 409 `already_resolved` or `not_applicable` when it can't, as when one was rewritten since it was proposed.
    */
   accept(proposalId: string, values?: NothingRequest, options?: CallOptions): Promise<ShownProposal>;
   /** Both memories stay as they are; it is not proposed again. */

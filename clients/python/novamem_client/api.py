@@ -1437,7 +1437,7 @@ class ProposalsCalls:
     ) -> m.ShownProposal:
         """The newer memory of a supersession that waits replaces the older one. A key can't decide on its owner's.
 
-        409 `already_resolved` or `not_applicable` when it can't.
+        409 `already_resolved` or `not_applicable` when it can't, as when one was rewritten since it was proposed.
         """
         answer: m.ShownProposal = self._transport.request(
             "POST",

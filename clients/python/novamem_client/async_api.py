@@ -1477,7 +1477,7 @@ class AsyncProposalsCalls:
     ) -> m.ShownProposal:
         """The newer memory of a supersession that waits replaces the older one. A key can't decide on its owner's.
 
-        409 `already_resolved` or `not_applicable` when it can't.
+        409 `already_resolved` or `not_applicable` when it can't, as when one was rewritten since it was proposed.
         """
         answer: m.ShownProposal = await self._transport.request(
             "POST",
