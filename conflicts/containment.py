@@ -26,7 +26,7 @@ from conflicts.snapshots import (
     snapshot,
     successor_of,
 )
-from memories.models import Fragment, Link
+from memories.models import Fragment, Link, Revision
 from memories.models.enums import LinkKind, Status
 from memories.models.fragment import CONTAINED
 from memories.models.history import events_of
@@ -216,7 +216,9 @@ def take_back(
     if changed := changed_since(project_id, after):
         raise CannotUndo("these memories were changed since", changed)
     cast = Vote.objects.within(project_id)
-    votes.discount(cast.filter(id__in=journal["votes"]), counted=True, now=now)
+    reworded = Revision.objects.within(project_id).filter(recorded_at__gt=applied_at).values("fragment")
+    heard = cast.filter(id__in=journal["votes"]).exclude(fragment__in=reworded)
+    votes.discount(heard, counted=True, now=now)
     votes.discount(cast.filter(id__in=journal["voted"]), counted=False, now=now)
     cast.filter(id__in=journal["voted"]).delete()
     try:

@@ -29,6 +29,11 @@ def independent(project_id: uuid.UUID, pairs: Sequence[Pair]) -> list[Pair]:
 def corroborate_all(project_id: uuid.UUID, pairs: Sequence[Pair], *, now: datetime.datetime) -> list[Pair]:
     """Count those of the pairs that count; the caller holds the fragments. Answers them."""
     found = _counted_owners(project_id, pairs)
+    # Of these owners a former vote counts no more, and there is one of each.
+    former = Vote.objects.within(project_id).filter(fragment__in={one for (one, _), _ in found}, counted=False)
+    again = {(one, voice.owner_id) for (one, _), voice in found}
+    lapsed = former.filter(ballot=Ballot.CORROBORATE).values_list("id", "fragment_id", "owner_id")
+    Vote.objects.within(project_id).filter(id__in=[i for i, *pair in lapsed if tuple(pair) in again]).delete()
     insert(
         [
             Vote(
@@ -59,7 +64,7 @@ def _counted_owners(project_id: uuid.UUID, pairs: Sequence[Pair]) -> list[tuple[
     rows = {row.id: row for row in Fragment.objects.within(project_id).filter(id__in=list(ids)).only(*NEEDED)}
     owners: dict[uuid.UUID, set[uuid.UUID | None]] = defaultdict(set)
     roots_heard: dict[uuid.UUID, set[str]] = defaultdict(set)
-    votes = Vote.objects.within(project_id).filter(fragment__in=list({one for one, _ in pairs}))
+    votes = Vote.objects.within(project_id).filter(fragment__in=list({one for one, _ in pairs}), counted=True)
     for fragment_id, owner, roots in votes.filter(ballot=Ballot.CORROBORATE).values_list(
         "fragment_id", "owner_id", "roots"
     ):

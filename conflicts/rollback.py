@@ -91,6 +91,16 @@ CAST_SINCE = f"""
         AND {NOT_KEPT.format(fragment="f.id")}
         AND NOT EXISTS (SELECT FROM former_fragment t WHERE t.id = f.id AND NOT t.was_there)
     RETURNING v.fragment_id"""
+# Votes that a change of the words let count no more count again where as many counted then; the former words are back.
+COUNT_AGAIN = f"""
+    UPDATE conflicts_vote v SET counted = true FROM former_fragment t
+    WHERE v.project_id = %(project)s AND v.fragment_id = t.id AND t.was_there AND NOT v.counted
+        AND v.ballot IN ('reinforce', 'corroborate') AND {NOT_KEPT.format(fragment="t.id")}
+        AND (SELECT count(*) FROM conflicts_vote a WHERE a.project_id = v.project_id AND a.fragment_id = v.fragment_id
+            AND a.ballot = v.ballot) = CASE v.ballot WHEN 'reinforce' THEN t.reinforcements ELSE t.corroboration - 1 END
+        AND NOT EXISTS (SELECT FROM memories_containment c WHERE c.project_id = v.project_id AND c.undone_at IS NULL
+            AND jsonb_exists(c.journal -> 'votes', v.id::text))
+    RETURNING v.fragment_id"""
 COUNTED = """
     UPDATE memories_fragment f SET reinforcements = n.reinforced, disputes = n.disputed,
         corroboration = 1 + n.corroborated
@@ -222,6 +232,7 @@ def roll_back_belief(
     values |= {"operation": operation_id, "rules": _rules_changed(project_id, namespace_ids, at)}
     done = BeliefRollback()
     done.votes = {i for (i,) in fetch(CAST_SINCE, values)}
+    done.votes |= {i for (i,) in fetch(COUNT_AGAIN, values)}
     execute(COUNTED, {**values, "ids": list(done.votes)})
     done.claims = {i for (i,) in fetch(ADDED_CLAIMS, values)}
     _reword(project_id, done, rules=bool(values["rules"]))

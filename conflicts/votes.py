@@ -133,13 +133,15 @@ def corroborate(fragment: Fragment, voter: Voter, *, now: datetime.datetime) -> 
         return Counted(fragment, Uncounted.OWN_MEMORY)
     roots_heard = roots_of(fragment) | {str(fragment.id)}
     owners = set()
-    for vote in Vote.objects.within(fragment.project_id).filter(fragment=fragment, ballot=Ballot.CORROBORATE):
+    cast = Vote.objects.within(fragment.project_id).filter(fragment=fragment, ballot=Ballot.CORROBORATE)
+    for vote in cast.filter(counted=True):
         owners.add(vote.owner_id)
         roots_heard |= set(vote.roots)
     if voter.owner_id in owners:
         return Counted(fragment, Uncounted.OWNER_VOTED_BEFORE)
     if voter.roots & roots_heard:
         return Counted(fragment, Uncounted.SOURCE_HEARD_BEFORE)
+    cast.filter(owner_id=voter.owner_id).delete()
     _cast(fragment, voter, Ballot.CORROBORATE, counted=True, now=now)
     fragment.updated_at = now
     _recount(fragment, now=now)
@@ -185,9 +187,12 @@ def _is_outvoted(fragment: Fragment) -> bool:
 
 
 def drop_support(fragment: Fragment, *, now: datetime.datetime) -> None:
-    """Let nobody have supported what a memory says by now: they read other words. Who disputed it goes on to."""
-    cast = Vote.objects.within(fragment.project_id).filter(fragment=fragment)
-    if cast.exclude(ballot=Ballot.DISPUTE).delete()[0]:
+    """Let nobody have supported what a memory says by now: they read other words. Who disputed it goes on to.
+
+    These votes are kept, for a rollback to the former words.
+    """
+    cast = Vote.objects.within(fragment.project_id).filter(fragment=fragment, counted=True)
+    if cast.exclude(ballot=Ballot.DISPUTE).update(counted=False):
         _recount(fragment, now=now)
 
 

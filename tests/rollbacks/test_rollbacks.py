@@ -46,6 +46,22 @@ def test_whoever_was_told_what_a_rollback_sets_aside_is_told_so(alice, main, sai
     assert told() == [(since["id"], "ruled_out"), (since["id"], "restored")]
 
 
+def test_who_upheld_former_words_does_so_again(alice, bob, said, state, rolled, undone, moment):
+    first = said(alice, "The budget is $1.", value="$1", source="user_explicit")
+    path = f"/api/v1/fragments/{first['id']}"
+    for ballot in ("reinforce", "corroborate"):
+        assert bob.client.post(f"{path}/{ballot}", {}, format="json").json()["counted"]
+    then, at = state(), moment()
+    change = {"content": "The budget is $2.", "claim": {"subject": "acme", "predicate": "budget", "value": "$2"}}
+    assert alice.client.patch(path, change, format="json").json()["reinforcements"] == 0
+    before = state()
+    operation = rolled(at)
+    assert operation.report["let_be"] == {}
+    assert state() == then
+    undone(operation)
+    assert state() == before
+
+
 def test_a_dry_run_only_tells_and_its_plan_binds(alice, said, state, rolled, moment):
     said(alice, "The budget is $1.", value="$1", source="user_explicit")
     at = moment()

@@ -548,6 +548,17 @@ def test_who_upheld_other_words_vouches_for_none(carol, mallory, bob):
     assert get(carol, f"fragments/{lured['id']}")["archived_reason"] == "contained"
 
 
+def test_taking_it_back_votes_for_no_words_that_came_meanwhile(carol, alice, bob, agent_of, project):
+    body = {"namespace": "acme:main", "content": "The office is in Berlin."}
+    row = alice.client.post("/api/v1/fragments", body, format="json").json()
+    assert bob.client.post(f"/api/v1/fragments/{row['id']}/corroborate", {}, format="json").json()["counted"]
+    done = contain(carol, owner="bob")
+    change = {"content": "Invoices go to DE99 1234."}
+    assert alice.client.patch(f"/api/v1/fragments/{row['id']}", change, format="json").status_code == 200
+    take_back(carol, done)
+    assert get(carol, f"fragments/{row['id']}")["provenance"]["corroboration"] == 1
+
+
 def test_what_had_faded_is_told_too(carol, mallory, alice, project):
     body = {"namespace": "acme:main", "content": "It is worth nothing at all."}
     faded = mallory.client.post("/api/v1/fragments", body, format="json").json()
