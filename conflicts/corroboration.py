@@ -64,12 +64,12 @@ def _counted_owners(project_id: uuid.UUID, pairs: Sequence[Pair]) -> list[tuple[
     rows = {row.id: row for row in Fragment.objects.within(project_id).filter(id__in=list(ids)).only(*NEEDED)}
     owners: dict[uuid.UUID, set[uuid.UUID | None]] = defaultdict(set)
     roots_heard: dict[uuid.UUID, set[str]] = defaultdict(set)
-    votes = Vote.objects.within(project_id).filter(fragment__in=list({one for one, _ in pairs}), counted=True)
-    for fragment_id, owner, roots in votes.filter(ballot=Ballot.CORROBORATE).values_list(
-        "fragment_id", "owner_id", "roots"
+    votes = Vote.objects.within(project_id).filter(fragment__in=list({one for one, _ in pairs}))
+    for fragment_id, owner, roots, counted in votes.filter(ballot=Ballot.CORROBORATE).values_list(
+        "fragment_id", "owner_id", "roots", "counted"
     ):
-        owners[fragment_id].add(owner)
-        roots_heard[fragment_id] |= set(roots)
+        owners[fragment_id] |= {owner} if counted else set()
+        roots_heard[fragment_id] |= set(roots)  # a source that is contained is heard through nobody else
     found = []
     for one, other in pairs:
         target, voice = rows[one], rows[other]

@@ -134,9 +134,12 @@ def corroborate(fragment: Fragment, voter: Voter, *, now: datetime.datetime) -> 
     roots_heard = roots_of(fragment) | {str(fragment.id)}
     owners = set()
     cast = Vote.objects.within(fragment.project_id).filter(fragment=fragment, ballot=Ballot.CORROBORATE)
-    for vote in cast.filter(counted=True):
-        owners.add(vote.owner_id)
-        roots_heard |= set(vote.roots)
+    for vote in cast:
+        if vote.counted:
+            owners.add(vote.owner_id)
+        # A source that is contained is heard through nobody else either.
+        if vote.counted or vote.owner_id != voter.owner_id:
+            roots_heard |= set(vote.roots)
     if voter.owner_id in owners:
         return Counted(fragment, Uncounted.OWNER_VOTED_BEFORE)
     if voter.roots & roots_heard:

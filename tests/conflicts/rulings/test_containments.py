@@ -538,6 +538,16 @@ def test_votes_of_a_source_count_no_more(carol, bob, agent_of, project):
     assert state(project) == before
 
 
+def test_a_contained_source_votes_through_nobody_else(carol, alice, bob, agent_of, project):
+    body = {"namespace": "acme:main", "content": "The office is in Berlin."}
+    row = alice.client.post("/api/v1/fragments", body, format="json").json()
+    path, named = f"/api/v1/fragments/{row['id']}/corroborate", {"source_id": "page-7"}
+    assert bob.client.post(path, named, format="json").json()["counted"]
+    contain(carol, source_id="page-7")
+    again = agent_of(project, owner="eve").client.post(path, named, format="json").json()
+    assert (again["counted"], again["reason"], again["corroboration"]) == (False, "source_heard_before", 1)
+
+
 def test_who_upheld_other_words_vouches_for_none(carol, mallory, bob):
     body = {"namespace": "acme:main", "content": "The office is in Berlin."}
     lured = mallory.client.post("/api/v1/fragments", body, format="json").json()
