@@ -56,6 +56,17 @@ def rows(principal):
 
 
 @pytest.fixture
+def change(principal):
+    """Sets columns of a memory as if time had passed."""
+
+    def update(row, **values):
+        with access.enter(principal, why="test"):
+            Fragment.objects.filter(id=row.id).update(**values)
+
+    return update
+
+
+@pytest.fixture
 def texts(rows):
     """What stands in a namespace."""
 

@@ -31,17 +31,6 @@ def begun(store, alice, fork):
     return kept, aged
 
 
-@pytest.fixture
-def change(principal):
-    """Sets columns of a memory as if time had passed."""
-
-    def update(row, **values):
-        with access.enter(principal, why="test"):
-            Fragment.objects.filter(id=row.id).update(**values)
-
-    return update
-
-
 def test_nothing_new_changes_nothing(begun, merge, digest):
     before = digest()
     told = merge().report

@@ -6,8 +6,8 @@ import pytest
 from django.utils import timezone
 
 from conflicts.public import ClaimDraft
-from memories import access, ingest
-from memories.models import Fragment, Origin
+from memories import ingest
+from memories.models import Origin
 from tests.namespaces.conftest import MAIN, SIDE
 
 CODE = {"source": "tool_output"}
@@ -31,17 +31,6 @@ def brought(store, alice, merge, rows):
     assert merge(only=[str(row.id)]).report["counts"]["added"] == 1
     (copy,) = rows(MAIN, content=row.content)
     return row, copy
-
-
-@pytest.fixture
-def change(principal):
-    """Sets columns of a memory as if time had passed."""
-
-    def update(row, **values):
-        with access.enter(principal, why="test"):
-            Fragment.objects.filter(id=row.id).update(**values)
-
-    return update
 
 
 @pytest.fixture
