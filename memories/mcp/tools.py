@@ -37,7 +37,7 @@ from memories.mcp.descriptions import (
     Wide,
 )
 from memories.models.answer_rows import load_answer_rows
-from memories.rest.answers import answers
+from memories.rest.answers import answers, effects_of
 from memories.rest.claims import BelievedAnswer, ClaimsQuery
 from memories.rest.conflicts import ConflictQuery
 from memories.rest.conflicts import answers as conflict_answers
@@ -253,10 +253,10 @@ def update_memory(
     changes = validated(FragmentChange, body)
     expected = changes.pop("revision", None)
     now = timezone.now()
-    ingest.updates.revise(caller.principal, _id(id), changes=changes, revision=expected, now=now)
+    done = ingest.updates.revise(caller.principal, _id(id), changes=changes, revision=expected, now=now)
     with access.enter(caller.principal, why="read"):
         shown = answer_of(caller.principal, _id(id))
-    return brief_answer(shown, revision=shown["revision"])
+    return brief_answer(shown, revision=shown["revision"], **effects_of(done))
 
 
 def memory_history(caller: Caller, id: Id) -> dict[str, Any]:

@@ -90,6 +90,19 @@ def test_a_new_text_is_read_anew(session):
     assert session.call("list_claims", subject="user")["claims"] == []
 
 
+def test_a_change_tells_what_it_replaced_and_what_it_waits_against(session, web, committed, agent_of, own_namespace):
+    former = session.call("retain", content="My budget is $650.", extract_claim=True, source="tool_output")
+    note = session.call("retain", content="Thank you for all of it.", source="tool_output")
+    changed = session.call("update_memory", id=note["id"], content="My budget is $700.")
+    assert (changed["superseded"], changed["pending_conflicts"]) == ([former["id"]], [])
+    bob = over_http(web, agent_of(committed, owner="bob").key, **{"X-NovaMem-Namespace": own_namespace})
+    said = bob.call("retain", content="The user called.", source="document")
+    claim = {"subject": "user", "predicate": "budget", "value": "$900"}
+    waits = bob.call("update_memory", id=said["id"], content="The user's budget is $900.", claim=claim)
+    assert (waits["status"], waits["superseded"]) == ("quarantined", [])
+    assert [one["existing_id"] for one in waits["pending_conflicts"]] == [note["id"]]
+
+
 def test_nobody_else_changes_a_text(session, web, committed, agent_of, own_namespace):
     kept = session.call("retain", content=HERON)
     bob = over_http(web, agent_of(committed, owner="bob").key, **{"X-NovaMem-Namespace": own_namespace})
