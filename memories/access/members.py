@@ -74,6 +74,9 @@ def make(username: str, password: str, *, known: Any = None, email: str = "") ->
         validate_password(password, user)
     except ValidationError as error:
         raise BadMember(" ".join(error.messages)) from error
+    alike = None if known else get_user_model()._default_manager.filter(username__iexact=username).first()
+    if alike:
+        raise BadMember(f"There is somebody called {alike} already; a name that differs by case alone is taken for it.")
     user.set_password(password)
     if known is None:
         user.save()

@@ -301,6 +301,7 @@ def test_an_admin_adds_somebody_of_another_project(adam, project, charlie):
         ({"username": "n" * 151, "role": "viewer"}, "Nobody was added"),
         ({"username": "nora", "role": "king"}, "The role was not changed"),
         ({"username": "adam", "role": "viewer"}, "adam is a member already"),
+        ({"username": "Adam", "role": "viewer"}, "There is somebody called adam already"),
     ],
 )
 def test_who_can_not_be_added(adam, form, said):
