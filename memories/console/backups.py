@@ -287,7 +287,7 @@ def _restore_page(request: Any, row: Backup, plan: ShownPlan | None, refusal: Re
     if polled and not waits:
         return HttpResponseClientRefresh()
     part = "#planned" if polled else ""
-    foreign = bool(row.signer) and row.signer not in backups.restoration.trusted_signers()
+    foreign = row.signer not in backups.restoration.trusted_signers()
     context: dict[str, Any] = {
         "row": row,
         "plan": plan,

@@ -10,8 +10,9 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from conflicts.public import ClaimDraft
-from memories import access, backups
+from memories import access, audit, backups
 from memories.backups.bundle import v1_format
+from memories.backups.bundle.reader import BundleReader
 from memories.models import Claim, Fragment, PendingEmbedding
 
 CHUNK = {
@@ -126,6 +127,19 @@ def test_what_comes_in_as_one_is_a_strangers(take_in, kept):
     assert (row.authority, row.source, row.namespace.name, row.extra) == (2, "document", "acme:main", {"mood": "calm"})
     assert row.created_at.isoformat() == "2026-02-02T02:40:00.123000+00:00"
     assert row.updated_at.isoformat() == "2026-02-03T03:05:06.000007+00:00"
+
+
+def test_there_is_no_signer_whom_anybody_could_trust(principal, job, kept, settings, now):
+    file = io.BytesIO(json.dumps(with_chunk(metadata={"source": "user_explicit"})).encode())
+    row = backups.import_bundle(principal, file, now=now)
+    with backups.storage.open_file(row.file) as stored:
+        signed_with = audit.fingerprint(BundleReader(stored, now=now).manifest.key)
+    assert row.signer == ""
+    refused = job("restore", backup_id=str(row.id), trust_signer=signed_with)
+    assert (refused.state, refused.error["code"]) == ("failed", "wrong_signer")
+    settings.TRUSTED_SIGNERS = [signed_with]
+    assert job("restore", backup_id=str(row.id)).report["foreign"] is True
+    assert kept()[CHUNK["id"]].source == "document"
 
 
 def test_a_vector_without_a_model_has_its_dimensions_for_a_name(storage, principal, now):

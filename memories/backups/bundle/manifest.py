@@ -15,6 +15,7 @@ from memories.backups.bundle import policies
 from memories.models.enums import ExportPolicy
 
 FORMAT, VERSION, PURPOSE = "novamem-bundle", 3, "bundle"
+ENVELOPE = "envelope"  # the instance of what was a V1 envelope: its key was made to be thrown away
 # Version 1 knew no rulings, users and keys; before 3 every bundle held the salt.
 READ = (1, 2, VERSION)
 LATE = ("saltName",)  # fields that earlier versions lack
@@ -97,8 +98,8 @@ class Manifest:
 
     @property
     def signer(self) -> str:
-        """The name of who signed, as `--trust-signer` takes it."""
-        return audit.fingerprint(self.key)
+        """The name of who signed, as `--trust-signer` takes it; empty for a V1 envelope, which nobody signs."""
+        return "" if self.instance == ENVELOPE else audit.fingerprint(self.key)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from django.apps import apps
 
 from conflicts.authority import SOURCE_RANK
 from memories.backups.bundle import policies, v1_details, v1_faults, vectors
-from memories.backups.bundle.manifest import Footer, Manifest, canonical
+from memories.backups.bundle.manifest import ENVELOPE, Footer, Manifest, canonical
 from memories.backups.bundle.reader import BrokenBundle, BundleLine, BundleReader, UnknownVersion, parsed
 from memories.backups.bundle.records import LISTS, LONGEST
 from memories.errors import NovaError
@@ -269,7 +269,7 @@ def _signed(at: datetime.datetime, places: list[str], project: str, found: list[
         policy=ExportPolicy.FULL,
         policyVersion=policies.VERSION,
         exportedAtMs=int(at.timestamp() * 1000),
-        instance="envelope",
+        instance=ENVELOPE,
         namespaces=places,
         embeddings=any("vectors" in record for record in found),
         counts=[{"bucket": "envelope", "reason": "envelope", "count": len(found)}],

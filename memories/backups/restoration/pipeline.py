@@ -88,7 +88,7 @@ class WrongSigner(NovaError):
     title = "Somebody else signed this backup"
 
     def __init__(self, signer: str, *, wanted: str) -> None:
-        super().__init__(f"the bundle is signed by {signer}, not by {wanted}")
+        super().__init__(f"the bundle is signed by {signer or 'nobody'}, not by {wanted}")
         self.signer = signer
 
     @property
@@ -311,7 +311,7 @@ def stage(
     """
     taken, total = staging_tables.StagedBundle(principal), sum(row.records for row in chain)
     wanted = operation.options.get("trust_signer") or ""
-    trusted = trusted_signers() | {wanted}
+    trusted = trusted_signers() | ({wanted} if wanted else set())
     foreign, manifest, done, before = False, None, 0, list[str]()
     for row in chain:
         refusal = nullcontext() if as_it_is else _letting_go(principal, row)

@@ -105,7 +105,7 @@ def _read(row: Backup, *, now: datetime.datetime) -> Iterator[BundleLine]:
     with storage.open_decrypted(row.file) as file:
         reader = BundleReader(file, now=now)
         yield from reader.lines()
-    if reader.signer != row.signer:
+    if reader.signer and reader.signer != row.signer:
         raise BrokenBundle(1, "another instance signed it")
 
 
