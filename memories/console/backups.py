@@ -249,8 +249,8 @@ def _planned(request: Any, row: Backup) -> HttpResponse:
     options |= _place_wished(request, row)
     arguments: dict[str, Any] = {"kind": "restore", "namespace": None, "options": options, "dry_run": True}
     made, refusal = run_action(lambda: jobs.start(request.principal, **arguments, now=timezone.now()))
-    if made is None:
-        return _restore_page(request, row, _plan(request.principal, row, ""), refusal)
+    if made is None:  # a former plan is of something else
+        return _restore_page(request, row, None, refusal)
     there = reverse("console:restore-backup", args=[row.id])
     return HttpResponseRedirect(f"{there}?plan={made.id}", status=303)
 
@@ -296,7 +296,9 @@ def _restore_page(request: Any, row: Backup, plan: ShownPlan | None, refusal: Re
         "refusal": refusal,
         "now": timezone.now(),
     }
+    planned = plan.operation.options if plan else {}
     context |= {"roots": _roots(row), "kept": request.POST, "may_trust": request.principal.is_operator}
+    context["wished_namespace"] = request.POST.get("namespace") or planned.get("namespace")
     with access.enter(request.principal, why="console"):
         context["has_checks"] = recall_checks.checks_of(request.principal).exists()
     return render(request, f"console/restore.html{part}", context, status=409 if refusal else 200)

@@ -3,13 +3,14 @@
 import uuid
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from memories import backups
 from memories.access import NotFound, Principal
 from memories.console.samples import samples_of
 from memories.models import Operation
+from memories.models.enums import Status
 from memories.models.namespace import BadUser, parts_of
 
 RESTORES = {
@@ -28,6 +29,31 @@ RESTORED = RESTORES | {
     "skipped_stale": "left out, for what stood was newer",
     "blocked_by_erasure": "stayed forgotten",
     "contained": "of these were set aside again, for a containment in force reaches them",
+}
+# Records that a bundle holds and a restore does not take at all, by the report's `left_out`.
+LEFT_OUT = {
+    "forgotten": "memories of users who were erased",
+    "contained": "memories that are contained",
+    "quarantined": "memories that waited for a person there",
+    "erasure": "fingerprints of what was forgotten, keyed with another salt",
+    "owner": "owners",
+    "predicate": "rules of predicates",
+    "origin": "origins",
+    "conflict": "conflicts",
+    "ruling": "rulings",
+    "tombstone": "tombstones",
+    "archive": "copies of what was evicted",
+    "access": "counts of reads",
+    "vector": "vectors, which are computed anew",
+    "link": "links",
+}
+# What the gate made of claims that oppose what is believed here.
+AT_THE_GATE: dict[str, str] = {
+    Status.ACTIVE: "of these oppose what is believed here, and stand",
+    Status.QUARANTINED: "of these oppose what is believed here, and wait in review",
+    Status.SUPERSEDED: "of these oppose what is believed here, and were replaced by it",
+    Status.ARCHIVED: "of these oppose what is believed here, and were ruled out",
+    Status.DISPUTED: "of these oppose what is believed here, and are disputed",
 }
 SUCH = {
     "come back": "came back",
@@ -108,6 +134,7 @@ class ReportText:
     forgotten: int
     conflicts: int
     samples: list[tuple[str, list[tuple[str, str]]]]
+    left_out: list[tuple[str, int]] = field(default_factory=list)
 
     @property
     def changes_anything(self) -> bool:
@@ -123,16 +150,20 @@ def report_of(
     `salt`: of the ids that a plan for a new namespace names.
     """
     says = RESTORED if done else RESTORES
-    parts = report.get("namespaces") or {}
+    parts, gate = report.get("namespaces") or {}, Counter[str]()
+    for part in parts.values():
+        gate.update(part.get("through_the_gate") or {})
     samples = samples_of(principal, file, report, salt=salt) if parts else []
     return ReportText(
-        lines=[(name.replace("_", " "), report.get(name, 0), text) for name, text in says.items()],
+        lines=[(name.replace("_", " "), report.get(name, 0), text) for name, text in says.items()]
+        + [("through the gate", count, AT_THE_GATE.get(status, status)) for status, count in gate.items()],
         refused=[(reason.replace("_", " "), count) for reason, count in (report.get("rejected") or {}).items()],
         places=by_agent(parts),
         changes=report.get("insert", 0) + report.get("update", 0),
         forgotten=report.get("forgotten", 0),
         conflicts=report.get("conflict", 0),
         samples=[(SUCH[such] if done else such, ones) for such, ones in samples],
+        left_out=[(LEFT_OUT.get(kind, kind), count) for kind, count in (report.get("left_out") or {}).items()],
     )
 
 

@@ -10,11 +10,13 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils import timezone
 
+from conflicts.public import ClaimDraft
 from memories import access, backups, jobs
 from memories.access import keys
 from memories.backups.restoration import pipeline as restoration
 from memories.models import Backup, Fragment, Namespace, Operation, PendingEmbedding
 from memories.providers import active_model
+from memories.rest.users import address_of
 from tests.backups.test_broken import signed
 from tests.backups.test_no_room import small_disk
 from tests.console.conftest import a_person, logged_in, post, words
@@ -371,6 +373,52 @@ def test_a_plan_shows_samples_with_their_sentence(adam, backup, principal, work)
     with access.enter(principal, why="test"):
         report = Operation.objects.get(kind="restore").report
     assert "heron" not in str(report)
+
+
+def test_what_is_not_taken_at_all_is_told(adam, alice, principal, work):
+    said = {"namespace": "acme:main", "user": "ann", "content": "The heron nests behind the mill."}
+    alice.client.post("/api/v1/fragments", said, format="json")
+    post(adam, "/backups/", policy="full")
+    work()
+    with access.enter(principal, why="test"):
+        made = Backup.objects.get()
+    assert alice.client.delete(f"/api/v1/users/{address_of('ann')}?expected_count=1").status_code == 200
+    work()
+    plan = post(adam, f"/backups/{made.id}/restore/", step="plan")["Location"]
+    work()
+    assert "Not taken: memories of users who were erased 1" in words(adam.get(plan))
+
+
+def test_what_opposes_what_is_believed_is_told(adam, alice, store, principal, work):
+    row = store("acme:main", "The gate opens at 9.", by=alice.principal, claim=ClaimDraft("gate", "opens", "9"))
+    post(adam, "/backups/", policy="full")
+    work()
+    with access.enter(principal, why="test"):
+        made = Backup.objects.get()
+        Fragment.objects.filter(id=row.id).delete()
+    claim = ClaimDraft("gate", "opens", "8")
+    store("acme:main", "The gate opens at 8.", by=alice.principal, source="user_explicit", claim=claim)
+    there = f"/backups/{made.id}/restore/"
+    done = post(adam, there, step="apply", confirm="acme", plan=planned(adam, there, work))["Location"]
+    work()
+    assert "Of these oppose what is believed here, and wait in review 1" in words(adam.get(done))
+
+
+def test_each_plan_says_where_it_goes(adam, backup, store, work):
+    store("acme:main", "An otter was seen under the bridge.")
+    there = f"/backups/{backup.id}/restore/"
+    post(adam, there, step="plan", into="beside", namespace="acme:main")
+    work()
+    page = adam.get(there)
+    assert words(page).count("acme:main into the new namespace acme:beside") == 2
+    assert "Restore 1 memory into acme:beside" in words(page)
+    refused = post(adam, there, step="plan", into="main", namespace="acme:main")
+    assert (refused.status_code, "This name is taken" in words(refused)) == (409, True)
+    assert 'name="confirm"' not in refused.text
+    assert 'value="main"' in refused.text
+    post(adam, there, step="plan")
+    work()
+    assert words(adam.get(there)).count("into what lives, each memory where it was") == 2
 
 
 def test_a_plan_for_a_new_namespace_shows_them_too(adam, backup, principal, work):
