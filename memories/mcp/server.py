@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import structlog
@@ -16,6 +17,8 @@ from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, ToolError
 from mcp.server.mcpserver.prompts import Prompt
 from mcp.server.mcpserver.resources.templates import ResourceSecurity
+from mcp.server.mcpserver.tools import Tool as OfferedTool
+from mcp.server.mcpserver.utilities.func_metadata import FuncMetadata
 from mcp.shared.exceptions import MCPError
 from mcp.shared.uri_template import UriTemplate
 from mcp_types import INVALID_PARAMS, Resource, ToolAnnotations
@@ -96,6 +99,22 @@ class ServedPrompt:
     title: str
 
 
+class LiteralArguments(FuncMetadata):
+    """Arguments as they were given: where a text may stand, "null" is a text, and so is one that reads like JSON."""
+
+    def pre_parse_json(self, data: dict[str, Any]) -> dict[str, Any]:
+        """Read as JSON only what can't be meant as text: some clients send lists so."""
+        texts = {name: value for name, value in data.items() if name in self._texts}
+        return {**data, **super().pre_parse_json({name: data[name] for name in data if name not in texts})}
+
+    @cached_property
+    def _texts(self) -> set[str]:
+        """The arguments that take a text, and neither a list nor an object."""
+        shapes = self.arg_model.model_json_schema()["properties"]
+        taken = {name: {one.get("type") for one in shape.get("anyOf", [shape])} for name, shape in shapes.items()}
+        return {name for name, types in taken.items() if "string" in types and types <= {"string", "null"}}
+
+
 class StrictServer(MCPServer[Any]):
     """Refuses arguments that a tool or a prompt does not know, and text that can't be stored."""
 
@@ -156,11 +175,13 @@ def build(
 ) -> StrictServer:
     """Return a server of all these; `caller_of` finds out who calls, from the request (None without HTTP)."""
     server = StrictServer(
-        "novamem", title="NovaMem", version=settings.VERSION, instructions=INSTRUCTIONS, log_level="WARNING"
+        "novamem",
+        title="NovaMem",
+        version=settings.VERSION,
+        instructions=INSTRUCTIONS,
+        log_level="WARNING",
+        tools=[_offered(tool, caller_of) for tool in tools],
     )
-    for tool in tools:
-        serve = _served(tool.run, caller_of, verb=tool.verb, refusal=_tool_refusal)
-        server.add_tool(serve, tool.name or tool.run.__name__, tool.title, annotations=tool.hints)
     server.resources = tuple(resources)
     for one in server.resources:
         variables = list(one.template.variable_names)
@@ -171,6 +192,15 @@ def build(
         serve = _served(prompt.run, caller_of, refusal=_prompt_refusal)
         server.add_prompt(Prompt.from_function(serve, prompt.run.__name__, prompt.title))
     return server
+
+
+def _offered(tool: Tool, caller_of: CallerOf) -> OfferedTool:
+    """Return a tool as the protocol's library offers it."""
+    serve = _served(tool.run, caller_of, verb=tool.verb, refusal=_tool_refusal)
+    offered = OfferedTool.from_function(serve, tool.name or tool.run.__name__, tool.title, annotations=tool.hints)
+    read = offered.fn_metadata
+    offered.fn_metadata = LiteralArguments(**{name: getattr(read, name) for name in FuncMetadata.model_fields})
+    return offered
 
 
 def words_of(run: Callable[..., Any]) -> str:

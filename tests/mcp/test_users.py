@@ -54,6 +54,20 @@ def test_memories_of_two_users_are_apart_in_every_tool(session, scopes):
     assert scopes() == {("ben", "I live in Oslo."): "active"}
 
 
+@pytest.mark.parametrize("user", ["null", "true", "[1]", '{"a": 1}'])
+def test_a_user_whose_name_reads_like_json_is_one(session, scopes, user):
+    assert session.call("retain", content=ALLERGY, user=user)["user"] == user
+    assert [hit["content"] for hit in session.call("recall", query="peanuts", user=user)["results"]] == [ALLERGY]
+    assert session.call("recall", query="peanuts")["results"] == []
+    assert scopes() == {(user, ALLERGY): "active"}
+
+
+def test_a_text_that_reads_like_json_is_kept_as_it_is(session):
+    kept = session.call("retain", content="The heron nests behind the mill.")
+    changed = session.call("update_memory", id=kept["id"], content='{"city": "Oslo"}', tags='["birds"]')
+    assert (changed["content"], "birds" in changed["tags"]) == ('{"city": "Oslo"}', True)
+
+
 def test_claims_are_those_of_the_nearest_scope(session):
     session.call("retain", content="People here live in Oslo.", claim={**HOME, "value": "Oslo"})
     session.call("retain", content="I live in Lisbon.", claim={**HOME, "value": "Lisbon"}, user=ZOE)
