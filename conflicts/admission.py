@@ -218,8 +218,8 @@ def lock_claimed_keys(project_id: uuid.UUID, *, fragment_id: uuid.UUID, drafts: 
         return
     lock_namespaces([row.namespace_id], claims=1)
     places = {place_of(claim) for claim in Claim.objects.within(project_id).filter(fragment=fragment_id)}
-    if drafts:
-        names = naming(project_id, [row.namespace_id])[row.namespace_id]
+    names = naming(project_id, [row.namespace_id]).get(row.namespace_id) if drafts else None
+    if names:  # else whoever deleted it was waited for
         places |= {(row.namespace_id, names.key(draft.subject, draft.predicate).both) for draft in drafts}
     lock_keys(places)
 

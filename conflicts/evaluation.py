@@ -20,6 +20,7 @@ from conflicts.models import PendingConflict, Ruling
 from conflicts.namespace_state import NamespaceState
 from conflicts.rulings import binding_of, rulings_on_texts
 from conflicts.verdicts import combined_status, set_verdicts
+from memories.access import GoneMeanwhile
 from memories.errors import NovaError
 from memories.language.content_words import content_words
 from memories.models import Claim, Fragment
@@ -141,6 +142,8 @@ class Evaluation:
         # What was read before the namespaces were locked does not count.
         known = None if claims or states is None else {place: states[place].naming for place in places}
         self.namings: dict[uuid.UUID, Naming] = naming(project_id, places) if known is None else known
+        if self.namings.keys() != places:  # who deleted one was waited for
+            raise GoneMeanwhile
         self.key_states: dict[Place, KeyState] = {}
         # The claims that stand or wait on the keys, their fragments at hand.
         self.claims: dict[uuid.UUID, Claim] = {}

@@ -2,6 +2,7 @@
 
 import pytest
 
+from conflicts import evaluation
 from memories import jobs
 from memories.ingest import pipeline
 from tests.conftest import as_owner
@@ -47,6 +48,16 @@ def test_storing_while_the_place_goes(statement, again, committed, tell, goes):
     goes(pipeline, "_parents", statement)
     assert tell("post", "fragments", namespace=place, content="Otters swim.") == (409, "gone_meanwhile")
     assert tell("post", "fragments", namespace=place, content="Otters swim.") == again
+
+
+def test_storing_a_claim_while_the_place_goes(committed, tell, goes):
+    """Who claims something waits until the namespace is held: by then somebody may have deleted it."""
+    memory = {"namespace": f"{committed.name}:main", "content": "Ann likes tea."}
+    claim = {"subject": "Ann", "predicate": "likes", "value": "tea"}
+    assert tell("post", "fragments", **memory) == (201, "")
+    goes(evaluation, "lock_namespaces", NAMESPACE)
+    assert tell("post", "fragments", **memory, claim=claim) == (409, "gone_meanwhile")
+    assert tell("post", "fragments", **memory, claim=claim) == (201, "")
 
 
 def test_starting_a_job_while_the_project_goes(committed, tell, goes):
