@@ -3,6 +3,7 @@
 import datetime
 import uuid
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from django.db.models import Q
@@ -51,10 +52,28 @@ def erase_user(
 ) -> ErasedUser:
     """Erase all that is kept of a user, every copy, in one transaction; no restore of an older backup brings it back.
 
+    Begun anew where a worker that stores what the user said was in the way.
     Raise NotFound, NotPermitted, CountDiffers; nothing is erased then.
     """
     principal.require(Verb.ADMIN)
     check_purging(principal, purge=purge_backups)
+    work = partial(
+        _erase_user, principal, user, namespace,
+        expected=expected, dry_run=dry_run, purge_backups=purge_backups, now=now,
+    )  # fmt: skip
+    return access.retry_on_contention(work)
+
+
+def _erase_user(
+    principal: Principal,
+    user: str,
+    namespace: str | None,
+    *,
+    expected: int | None,
+    dry_run: bool,
+    purge_backups: bool,
+    now: datetime.datetime,
+) -> ErasedUser:
     with access.enter(principal.of_everybody(), why=ERASED):
         scopes = scopes_of(principal, user, namespace)
         if not dry_run:

@@ -15,7 +15,7 @@ from memories.extraction import carries_material, chatter_reason, repeats, witho
 from memories.ingest.chunking import clean, split
 from memories.ingest.files import Message
 from memories.ingest.messages import ROLE_SOURCE, IngestReport, prepare_messages, store_messages
-from memories.models import Exchange, Fragment, Receipt
+from memories.models import Exchange, Fragment, Namespace, Receipt
 from memories.models.enums import SourceClass, SourceType
 
 BATCH = 32
@@ -46,6 +46,13 @@ class CapturedTurn:
     partial: bool = False
 
 
+def scope_of_chat(principal: Principal, namespace: str) -> uuid.UUID | None:
+    """Return the scope in which a chat begins, None where it is none yet; whoever is erased meanwhile stays so."""
+    with access.enter(principal, why="capture", reads_only=True):
+        found = Namespace.objects.within(principal.project_id).named([principal.scope(namespace)])
+        return found.values_list("id", flat=True).first()
+
+
 def capture(
     principal: Principal,
     turns: Sequence[CapturedTurn],
@@ -54,8 +61,12 @@ def capture(
     conversation_id: str,
     receipt_id: uuid.UUID | None,
     now: datetime.datetime,
+    begun_in: uuid.UUID | None = None,
 ) -> Exchange | None:
-    """Write down what was said, for a worker; None when nobody said anything. Raise NotFound, NotPermitted."""
+    """Write down what was said, for a worker; None when nobody said anything. Raise NotFound, NotPermitted.
+
+    `begun_in`: the scope in which the chat began (`scope_of_chat`); None too where that was deleted meanwhile.
+    """
     principal.require("write")
     if principal.key_id is None:
         raise NotPermitted("only a key's chats are captured")
@@ -69,6 +80,9 @@ def capture(
     if not kept:
         return None
     with access.enter(principal, why="capture"):
+        if begun_in and not Namespace.objects.within(principal.project_id).filter(id=begun_in).exists():
+            SKIPPED.labels("deleted").inc(len(kept))
+            return None
         row: Exchange = Exchange.objects.create(
             project_id=principal.project_id,
             namespace=access.writable(principal, namespace),

@@ -1,17 +1,36 @@
 """What was said in a chat, on its way to the ingestion."""
 
+import asyncio
 import datetime
+import uuid
 from collections.abc import Callable
+
+import structlog
 
 from memories import jobs
 from memories.access import Principal
-from memories.ingest.captures import capture
+from memories.ingest.captures import capture, scope_of_chat
 from memories.proxy import metrics
 from memories.proxy.formats import Format
 from memories.proxy.options import MemoryOptions
 from memories.proxy.prompts import Prompt
 from memories.proxy.recall import Recalled
 from memories.proxy.relay import MOST, Listener
+from memories.proxy.threads import in_thread
+
+log = structlog.get_logger(__name__)
+
+
+async def scope_of(principal: Principal, options: MemoryOptions, *, deadline: float) -> uuid.UUID | None:
+    """Return the scope in which the chat begins; None where nothing is captured, or nobody says so by the deadline."""
+    if not options.capture:
+        return None
+    try:
+        async with asyncio.timeout_at(deadline):
+            return await in_thread(scope_of_chat, principal, options.namespace)
+    except Exception as error:  # whatever it is: it stops no chat
+        log.exception("chat_without_scope", error=type(error).__name__)
+        return None
 
 
 def listener_of(
@@ -24,6 +43,7 @@ def listener_of(
     status: int,
     content_type: str,
     packed: bool,
+    begun_in: uuid.UUID | None,
 ) -> Listener | None:
     """Take the bytes of the answer and when it ended; what writes down what is new. None when nothing is captured."""
     if not options.capture:
@@ -48,6 +68,7 @@ def listener_of(
                 conversation_id=options.session,
                 receipt_id=recalled.receipt_id,
                 now=said_at,
+                begun_in=begun_in,
             )
             if row:
                 jobs.wake_ingestion(principal.project_id)

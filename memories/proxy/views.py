@@ -16,7 +16,7 @@ from django.views.decorators.csrf import csrf_exempt
 from memories.access import Principal
 from memories.proxy import metrics, upstream
 from memories.proxy.callers import caller_in_time, credential_of
-from memories.proxy.capture import listener_of
+from memories.proxy.capture import listener_of, scope_of
 from memories.proxy.errors import KNOWN, ProxyRefused, refusal, refused_for
 from memories.proxy.formats import FORMATS, Format
 from memories.proxy.options import MemoryOptions, options_of, principal_for
@@ -65,7 +65,10 @@ async def chat(request: HttpRequest, form: Format) -> HttpResponseBase:
     admitted = await asyncio.to_thread(_admitted, principal, request, form)
     if isinstance(admitted, str):
         return await _pass(principal, request, form.path, why_not=admitted)
-    recalled = await recall(admitted.principal, admitted.wish, admitted.prompt, now=now, deadline=deadline)
+    recalled, begun_in = await asyncio.gather(
+        recall(admitted.principal, admitted.wish, admitted.prompt, now=now, deadline=deadline),
+        scope_of(admitted.principal, admitted.wish, deadline=deadline),
+    )
     metrics.PROXIED.labels("chat").inc()
     answer = await upstream.ask(request, form.path, recalled.body)
     listener = listener_of(
@@ -77,6 +80,7 @@ async def chat(request: HttpRequest, form: Format) -> HttpResponseBase:
         status=answer.status_code,
         content_type=answer.headers.get("Content-Type", ""),
         packed=answer.headers.get("Content-Encoding", "identity") != "identity",
+        begun_in=begun_in,
     )
     return _handed_on(answer, listener, recalled.headers)
 

@@ -3,6 +3,7 @@
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import psycopg
 import pytest
@@ -10,9 +11,9 @@ from django.conf import settings as django_settings
 from django.db import OperationalError, connection, connections
 from django.utils import timezone
 
-from memories import access, jobs, tasks, upkeep, usage_counters
+from memories import access, erasure, jobs, tasks, upkeep, usage_counters
 from memories.access import keys, retry_on_contention
-from memories.models import Access, ApiKey, PendingEmbedding
+from memories.models import Access, ApiKey, Namespace, PendingEmbedding
 from memories.upkeep import vector_backfill
 from novamem import database
 from tests.conftest import TEST_DATABASE, stored
@@ -76,6 +77,16 @@ def test_a_backfill_that_meets_a_writer_goes_on(service, further, other_hand, mo
     ended = meet(other_hand, lambda: jobs.run(service, operation.id), high.id, low.id)
     assert (ended.state, ended.error) == ("succeeded", None)
     assert ended.report == {"model": "small", "embedded": 2, "missing": 0}
+
+
+def test_the_erasure_of_a_user_that_meets_a_writer_goes_on(service, other_hand, now):
+    ann = service.of_user("ann")
+    rows = [stored(ann, f"{service.project}:main", f"The heron nests by mill {n}.") for n in range(2)]
+    low, high = sorted(row.id for row in rows)
+    erase = partial(erasure.erase_user, service, "ann", None, expected=2, now=now)
+    assert meet(other_hand, erase, high, low).count == 2
+    with access.enter(service.of_everybody(), why="test"):
+        assert not Namespace.objects.filter(user="ann").exists()
 
 
 def test_a_task_that_meets_a_writer_goes_on(service, further, other_hand):

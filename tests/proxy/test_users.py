@@ -2,9 +2,11 @@
 
 from urllib.parse import quote
 
+import httpx2
 import openai
 import pytest
 
+from memories.rest.users import address_of
 from tests.proxy.conftest import chat
 from tests.proxy.test_reach import ALLERGY, injected
 
@@ -48,6 +50,25 @@ def test_what_one_user_says_supersedes_nothing_of_another(chat_turn, upstream, m
     chat_turn(BOB, "I live in Oslo.")
     assert kept(memories, ALICE) == {"I live in Lisbon.": "active"}
     assert kept(memories, BOB) == {"I live in Oslo.": "active"}
+
+
+def test_who_is_erased_while_an_answer_streams_stays_so(chat_turn, client, upstream, captured, memories, issue, web):
+    upstream.reply = "Okay. " * 8
+    chat_turn(ALICE, "I live in Lisbon.")
+    said = [{"role": "user", "content": "My locker number is 9456."}]
+    answer = client.chat.completions.create(model="slow", messages=said, stream=True, user=ALICE)
+    next(iter(answer))
+    erase = httpx2.delete(
+        f"{web}/api/v1/users/{address_of(ALICE)}",
+        headers={"Authorization": f"Bearer {issue(owner='carol', verbs=['read', 'write', 'admin'])}"},
+        trust_env=False,
+    )
+    assert erase.status_code == 200, erase.text
+    assert "Okay" in "".join(piece.choices[0].delta.content or "" for piece in answer)
+    captured(0)
+    assert kept(memories, ALICE) == {}
+    chat_turn(ALICE, "I live in Oslo.")
+    assert kept(memories, ALICE) == {"I live in Oslo.": "active"}
 
 
 def test_what_one_user_says_stands_in_no_prompt_of_another_who_may_say_the_same(chat_turn, upstream, memories):
