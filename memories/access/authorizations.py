@@ -16,7 +16,7 @@ from django.utils.crypto import salted_hmac
 from memories import access
 from memories.access import Principal, keys
 from memories.access.oauth_clients import OAuthClient
-from memories.access.principals import owner_name
+from memories.access.principals import CLIENT, owner_name
 from memories.models import ApiKey, Authorization, KeyText, Project
 from memories.models.enums import SourceClass
 from memories.models.key import SECRET_LENGTH, base62
@@ -213,7 +213,7 @@ def _end(project: Project, rows: Any, *, now: datetime.datetime) -> None:
 
 def _owner_of(person: Principal) -> str:
     """Return the owner of all clients of a person: they are one voice, and it is not the person's own."""
-    return owner_name("client", person.owner.removeprefix("user:"), user_id=person.user_id)
+    return owner_name(CLIENT, person.owner.removeprefix("user:"), user_id=person.user_id)
 
 
 def _person(user_id: int, project: str, verbs: Iterable[str]) -> Principal | None:

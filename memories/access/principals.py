@@ -37,6 +37,7 @@ ADMIT = f"""
     FROM found LEFT JOIN memories_embeddingmodel m ON m.state = 'active'"""
 
 OWNER_LIMIT = Owner._meta.get_field("name").max_length or 0  # characters
+CLIENT = "client"  # whose owner is a person's, who let it in
 ONE_OR_ALL = "Name one user or all of them."
 ROLE_VERBS = {
     Role.VIEWER: frozenset({Verb.READ}),
@@ -142,6 +143,11 @@ class Principal:
 
     def _covers_root(self, root: str) -> bool:
         return root.startswith(f"{self.project}:") and any(fnmatchcase(root, p) for p in self.namespaces)
+
+    @property
+    def is_client(self) -> bool:
+        """Whether a person let it in by OAuth."""
+        return self.owner.startswith(f"{CLIENT}:")
 
     def speaks_for(self, user: str) -> bool:
         """Return whether the grant reaches a user."""

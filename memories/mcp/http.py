@@ -85,7 +85,11 @@ class Door:
 
 
 def _headers(scope: Scope) -> dict[str, str]:
-    return {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+    """What came twice is joined, as the API's server does."""
+    headers = dict[str, str]()
+    for name, value in ((name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]):
+        headers[name] = f"{headers[name]},{value}" if name in headers else value
+    return headers
 
 
 def _origins() -> list[str]:

@@ -40,6 +40,17 @@ def user_of(text: str) -> str:
     return user
 
 
+def user_in_header(header: str) -> str:
+    """Return the user that a header names, percent-encoded UTF-8. Raise BadUser, also for a header that came twice with
+    different values: servers join these by a comma, which nobody's encoded name has."""
+    if len(several := {name.strip() for name in header.split(",")}) > 1:
+        raise BadUser("The header names several users; a comma within one is %2C.")
+    try:
+        return unquote(several.pop(), errors="strict")
+    except UnicodeDecodeError as error:
+        raise BadUser("The header is percent-encoded UTF-8.") from error
+
+
 def scope_name(root: str, user: str | None) -> str:
     """Return how the scope of a user below a namespace is written; without a user the namespace's own name."""
     return root if user is None else f"{root}/{quote(user, safe='')}"

@@ -56,6 +56,8 @@ def caller_of(authorization: str, *, now: datetime.datetime, find: Finding | Non
     usage_counters.count_key_use(principal.project_id, principal.key_id, at=now)
     if seconds := 0.0 if find else _wait(principal):
         raise ProxyRefused(429, "rate_limit_exceeded", "This key has used up its rate.", retry_after=int(seconds) + 1)
+    if principal.is_client:
+        raise ProxyRefused(403, "not_permitted", "Who was let in to the memory may not use the model: give an API key.")
     if not principal.verbs & {Verb.READ, Verb.WRITE}:
         raise ProxyRefused(403, "not_permitted", "This needs the verb read or write.")
     return principal

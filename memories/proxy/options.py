@@ -5,11 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
-from urllib.parse import unquote
 
 from memories.access import NotFound, Principal
 from memories.models.enums import Users, Verb
-from memories.models.namespace import FORM, BadUser, parts_of, user_of
+from memories.models.namespace import FORM, BadUser, parts_of, user_in_header, user_of
 from memories.proxy.errors import ProxyRefused
 from memories.retrieval import reads_whole_project
 
@@ -60,7 +59,7 @@ def principal_for(
         place, named = USER, None  # clients say it for reasons of their own; a header is meant for us
     try:
         if (header := headers.get(USER)) is not None:
-            place, named = USER, unquote(header, errors="strict")
+            place, named = USER, user_in_header(header)
         if not isinstance(named, str | None):
             raise BadUser("A user is a string.")
         if (scoped := _named_scope(headers)[1]) is not None:
@@ -68,9 +67,8 @@ def principal_for(
                 raise BadUser(f"{NAMESPACE} names another user.")
             named = scoped
         return principal.of_user(named)
-    except (BadUser, UnicodeDecodeError) as error:
-        words = str(error) if isinstance(error, BadUser) else f"{USER} is percent-encoded UTF-8."
-        raise ProxyRefused(400, "invalid_user", words, param=place) from error
+    except BadUser as error:
+        raise ProxyRefused(400, "invalid_user", str(error), param=place) from error
     except NotFound as error:
         raise ProxyRefused(404, "user_not_found", "There is no such user for this key.", param=place) from error
 

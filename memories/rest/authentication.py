@@ -2,7 +2,6 @@
 
 import datetime
 from typing import Any
-from urllib.parse import unquote
 
 from django.utils import timezone
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
@@ -15,7 +14,7 @@ from memories import usage_counters
 from memories.access import Principal, admit_key, connect, principal_of_key
 from memories.models import KeyText
 from memories.models.enums import Verb
-from memories.models.namespace import BadUser, parts_of
+from memories.models.namespace import BadUser, parts_of, user_in_header
 from memories.rest import rate_headers
 
 METHOD_VERB = {"GET": Verb.READ, "HEAD": Verb.READ, "OPTIONS": Verb.READ}
@@ -84,11 +83,11 @@ def _user_in(name: Any) -> str | None:
 
 
 def decoded_user(header: str) -> str:
-    """Return the user that a header names, percent-encoded UTF-8. Raise ValidationError."""
+    """As `user_in_header`. Raise ValidationError."""
     try:
-        return unquote(header, errors="strict")
-    except UnicodeDecodeError as error:
-        raise ValidationError({"user": [f"{USER} is percent-encoded UTF-8."]}) from error
+        return user_in_header(header)
+    except BadUser as error:
+        raise ValidationError({"user": [f"{USER}: {error}"]}) from error
 
 
 def _users_of_parts(body: dict[str, Any]) -> set[str]:

@@ -268,6 +268,13 @@ def test_another_clients_code_is_none(asking, client_id):
     assert asking.redeem(other, asking.code(client_id)).json()["error"] == "invalid_grant"
 
 
+def test_a_token_spends_no_account_of_a_model(web, tokens):
+    for path in ("chat/completions", "messages", "embeddings", "models"):
+        key = {"X-Api-Key": tokens["access_token"]}
+        answer = httpx2.post(f"{web}/v1/{path}", json={}, headers=key, trust_env=False)
+        assert (answer.status_code, "not_permitted" in answer.text) == (403, True), answer.text
+
+
 def test_tokens_are_made_anew_and_the_former_end(asking, client_id, tokens, service):
     new = asking.refresh(client_id, tokens["refresh_token"]).json()
     assert new["access_token"] != tokens["access_token"]

@@ -3,6 +3,7 @@
 import sys
 from contextlib import asynccontextmanager
 
+import httpx2
 import pytest
 from mcp import Client, StdioServerParameters
 
@@ -133,6 +134,18 @@ def test_a_connection_names_the_user_of_calls_that_name_none(web, alice, own_nam
     mine.call("retain", content="I keep two geese.", user="ben")
     assert set(scopes()) == {(ZOE, ALLERGY), ("ben", "I keep two geese.")}
     assert session.call("recall", query="allergic to what?", user=ZOE)["results"][0]["content"] == ALLERGY
+
+
+def test_two_headers_that_differ_name_nobody(web, alice):
+    def ask(*users):
+        headers = [("Authorization", f"Bearer {alice.key}"), ("Accept", "application/json, text/event-stream")]
+        headers += [("X-NovaMem-User", user) for user in users]
+        wish = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
+        return httpx2.post(f"{web}/mcp", json=wish, headers=headers, trust_env=False)
+
+    refused = ask("ann", "bob")
+    assert (refused.status_code, refused.json()["errors"][0]["field"]) == (400, "user")
+    assert ask("ann", "ann").status_code == ask("a%2Cb").status_code != 400
 
 
 @pytest.mark.long

@@ -109,7 +109,7 @@ def test_the_header_says_it_before_the_body(send, upstream, captured):
 @pytest.mark.parametrize(
     ("more", "param"),
     [
-        *(({"X_NovaMem_User": value}, "X-NovaMem-User") for value in ("", "a%0Ab", "%FF", "u" * 256)),
+        *(({"X_NovaMem_User": value}, "X-NovaMem-User") for value in ("", "a%0Ab", "%FF", "u" * 256, "ann, bob")),
         *(({"body": {"user": value}}, "user") for value in ("", 7, ["ann"], "a\u0000b")),
         ({"body": {"safety_identifier": "u" * 256}}, "safety_identifier"),
     ],
