@@ -127,6 +127,14 @@ def canonical(url: str) -> str:
     return parts._replace(netloc=f"{host}{port}", path=parts.path.rstrip("/")).geturl()
 
 
+def is_other(resource: str, ours: str) -> bool:
+    """Return whether what a request names is another resource than ours (RFC 8707)."""
+    try:
+        return canonical(resource) != ours
+    except ValueError:
+        return True
+
+
 def _is_same(uri: str, known: str) -> bool:
     """Return whether two addresses are one; the port of this machine is whichever is free (RFC 8252, 7.3)."""
     try:

@@ -109,20 +109,13 @@ def _wish(request: Any, client: OAuthClient, ours: str) -> tuple[str, list[str]]
     challenge = told.get("code_challenge", "")
     if told.get("code_challenge_method") != "S256" or not CHALLENGE.fullmatch(challenge):
         raise BadAuthorization("invalid_request", "Send a code_challenge, made by S256.")
-    if any(_is_other(resource, ours) for resource in told.getlist("resource") if resource):
+    if any(oauth_clients.is_other(resource, ours) for resource in told.getlist("resource") if resource):
         raise BadAuthorization("invalid_target", f"The resource here is {ours}.")
     asked = oauth_clients.known_scopes(told.get("scope", "").split()) if told.get("scope") else client.scopes
     verbs = [verb for verb in asked if verb in client.scopes]
     if not verbs:
         raise BadAuthorization("invalid_scope", f"This client registered for {' '.join(client.scopes)}.")
     return challenge, verbs
-
-
-def _is_other(resource: str, ours: str) -> bool:
-    try:
-        return oauth_clients.canonical(resource) != ours
-    except ValueError:
-        return True
 
 
 def _verbs(principal: Principal, asked: AuthorizationRequest) -> list[str]:

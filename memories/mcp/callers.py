@@ -20,16 +20,20 @@ class Caller:
     user: str | None = None
     site: str = ""
 
+    @property
+    def default(self) -> str:
+        """The namespace of calls that name none: the connection's, or the only one that the key is for."""
+        patterns = self.principal.namespaces
+        return self.namespace or (patterns[0] if len(patterns) == 1 and "*" not in patterns[0] else "")
+
     def place(self, named: str | None) -> str:
         """Return the namespace of a call: the named one, the connection's, or the only one that the key is for.
 
         Raise ValidationError when there is none of these.
         """
-        patterns = self.principal.namespaces
-        only = patterns[0] if len(patterns) == 1 and "*" not in patterns[0] else ""
-        found = named or self.namespace or only
+        found = named or self.default
         if not found:
-            covered = ", ".join(patterns)
+            covered = ", ".join(self.principal.namespaces)
             raise ValidationError({"namespace": [f"Name one as project:agent; this key covers {covered}."]})
         return found
 

@@ -43,6 +43,7 @@ ABOUT_RESOURCE, ABOUT_SERVER = "/.well-known/oauth-protected-resource", "/.well-
 # Where clients look for it that are told of a server below a path.
 ABOUT_SERVER_BELOW = "/.well-known/openid-configuration"
 LARGEST = 32_768  # bytes of a request
+GRANTS = ["authorization_code", "refresh_token"]
 # What OpenID Connect asks of a document at that address; there are no identity tokens here.
 OPENID = {"subject_types_supported": ["public"], "id_token_signing_alg_values_supported": ["RS256"]}
 
@@ -182,7 +183,7 @@ def _about_server(site: str) -> dict[str, Any]:
             "revocation_endpoint": f"{site}{REVOKE}",
             "scopes_supported": SCOPES,
             "response_types_supported": ["code"],
-            "grant_types_supported": ["authorization_code", "refresh_token"],
+            "grant_types_supported": GRANTS,
             "token_endpoint_auth_methods_supported": METHODS,
             "revocation_endpoint_auth_methods_supported": METHODS,
             "code_challenge_methods_supported": ["S256"],
@@ -201,7 +202,7 @@ def _answers() -> dict[str, tuple[tuple[str, ...], Any]]:
     get, post = ("GET", "OPTIONS"), ("POST", "OPTIONS")
     handlers: dict[str, tuple[tuple[str, ...], Handler]] = {
         REGISTER: (post, register.handle),
-        TOKEN: (post, TokenHandler(provider, authenticator).handle),
+        TOKEN: (post, partial(_give_tokens, TokenHandler(provider, authenticator))),
         REVOKE: (post, partial(_revoke, authenticator)),
         ABOUT_SERVER: (get, _tell_server),
         ABOUT_SERVER_BELOW: (get, _tell_openid),
@@ -215,6 +216,19 @@ def _for_all_origins(answer: Handler, methods: tuple[str, ...]) -> Any:
     """Return what answers pages of all origins, too: nothing here goes by cookies. Requests have some kB."""
     limited = RequestBodyLimitMiddleware(request_response(answer), LARGEST)
     return CORSMiddleware(limited, allow_origins=["*"], allow_methods=methods, allow_headers=["*"])
+
+
+async def _give_tokens(handler: TokenHandler, request: Request) -> Response:
+    """As the library does, which looks at no `resource` (RFC 8707), and takes an unknown grant for a wrong request."""
+    form = await request.form()
+    if form.get("grant_type") not in (None, *GRANTS):
+        said = {"error": "unsupported_grant_type", "error_description": f"Grants here: {', '.join(GRANTS)}."}
+        return JSONResponse(said, 400)
+    ours = f"{site_of(request)}{RESOURCE}"
+    if any(oauth_clients.is_other(str(named), ours) for named in form.getlist("resource")):
+        return JSONResponse({"error": "invalid_target", "error_description": f"The resource here is {ours}."}, 400)
+    answer: Response = await handler.handle(request)
+    return answer
 
 
 async def _revoke(authenticator: ClientAuthenticator, request: Request) -> Response:

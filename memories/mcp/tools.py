@@ -380,7 +380,7 @@ def list_namespaces(caller: Caller) -> dict[str, Any]:
     """The namespaces that the key covers, and the one that is meant when a call names none."""
     with access.enter(caller.principal, why="list"):
         rows = access.all_readable(caller.principal)
-    return {"namespaces": [row.name for row in rows], "default": caller.namespace or None}
+    return {"namespaces": [row.name for row in rows], "default": caller.default or None}
 
 
 def _id(text: str) -> uuid.UUID:

@@ -10,6 +10,7 @@ import structlog
 from django.conf import settings
 
 from memories.access import Principal
+from memories.ingest.chunking import clean
 from memories.proxy import metrics
 from memories.proxy.options import MemoryOptions
 from memories.proxy.prompts import Prompt
@@ -66,7 +67,7 @@ async def recall(
 
 
 def _look_up(principal: Principal, options: MemoryOptions, prompt: Prompt, now: datetime.datetime) -> Recalled:
-    begun, query = time.perf_counter(), prompt.question
+    begun, query = time.perf_counter(), clean(prompt.question)
     if not query:
         return Recalled(prompt.raw, why_not="no_question")
     question = Question(

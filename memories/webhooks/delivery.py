@@ -8,6 +8,7 @@ from typing import Any
 
 import httpx2
 import structlog
+from django.conf import settings
 
 from conflicts.events import Announcement, Bookmark, list_events
 from memories import access, spans
@@ -139,7 +140,7 @@ def body_of(announcement: Announcement) -> bytes:
 
 
 def _post(client: httpx2.Client, url: str, body: bytes, headers: dict[str, str]) -> None:
-    sent = pinned(url)
+    sent = pinned(url, may_be_private=settings.WEBHOOK_PRIVATE_ADDRESSES)
     sent["headers"] |= headers
     try:
         with client.stream("POST", content=body, **sent) as answer:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import httpx2
+from django.conf import settings
 
 from conflicts.events import Bookmark, Happening, latest
 from memories import access
@@ -17,7 +18,7 @@ from memories.errors import NovaError
 from memories.models import Webhook
 from memories.models.enums import Verb
 from memories.models.recall_notices import SALT
-from memories.providers.addresses import is_allowed
+from memories.providers.addresses import is_public
 
 MOST = 20  # of one project
 
@@ -122,5 +123,5 @@ def check_url(url: str) -> None:
         literal = ipaddress.ip_address(named.host)
     except ValueError:
         return
-    if not is_allowed(literal):
+    if not (settings.WEBHOOK_PRIVATE_ADDRESSES or is_public(literal)):
         raise BadUrl("This address is private.")

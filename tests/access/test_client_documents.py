@@ -41,10 +41,16 @@ def site(settings, monkeypatch):
         assert str(sent["url"]).startswith("https://127.0.0.1")
         return sent | {"url": sent["url"].copy_with(scheme="http", port=server.server_port)}
 
-    monkeypatch.setattr(addresses, "resolve", lambda host, port: "127.0.0.1")
+    monkeypatch.setattr(addresses, "resolve", lambda host, port, **_: "127.0.0.1")
     monkeypatch.setattr(client_documents, "pinned", pinned)
     with running(server):
         yield server
+
+
+def test_webhooks_that_may_lead_to_private_addresses_let_no_document_do_so(settings):
+    settings.OAUTH_CLIENT_DOCUMENTS = settings.WEBHOOK_PRIVATE_ADDRESSES = True
+    with pytest.raises(BadClient, match="private address"):
+        read_client("https://127.0.0.1:19443/client.json")
 
 
 def test_a_document_describes_its_client(site):

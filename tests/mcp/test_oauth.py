@@ -253,7 +253,7 @@ def test_a_code_is_good_once_and_its_tokens_end_with_the_second_use(asking, clie
         ({"code_verifier": "w" * 64}, "invalid_grant"),
         ({"redirect_uri": "http://127.0.0.1:8766/callback"}, "invalid_request"),
         ({"code": "nothing"}, "invalid_grant"),
-        ({"grant_type": "password"}, "invalid_request"),
+        ({"grant_type": "password"}, "unsupported_grant_type"),
     ],
 )
 def test_a_code_alone_is_nothing(asking, client_id, wrong, error, service):
@@ -266,6 +266,18 @@ def test_a_code_alone_is_nothing(asking, client_id, wrong, error, service):
 def test_another_clients_code_is_none(asking, client_id):
     other = asking.register(client_name="Another").json()["client_id"]
     assert asking.redeem(other, asking.code(client_id)).json()["error"] == "invalid_grant"
+
+
+def test_tokens_are_for_this_resource_and_by_grants_that_are_known(asking, client_id, tokens):
+    code, other = asking.code(client_id), {"resource": "https://evil.example/mcp"}
+    for answer in (
+        asking.redeem(client_id, code, **other),
+        asking.token(grant_type="refresh_token", client_id=client_id, refresh_token=tokens["refresh_token"], **other),
+    ):
+        assert (answer.status_code, answer.json()["error"]) == (400, "invalid_target")
+    assert asking.redeem(client_id, code, resource=f"{asking.web}/mcp/").status_code == 200
+    answer = asking.token(grant_type="password", client_id=client_id, username="rita", password="x")
+    assert (answer.status_code, answer.json()["error"]) == (400, "unsupported_grant_type")
 
 
 def test_a_token_spends_no_account_of_a_model(web, tokens):

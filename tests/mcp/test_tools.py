@@ -51,7 +51,7 @@ def test_nothing_relevant_is_answered_by_nothing(committed_floor, session):
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-def test_remembers_finds_and_hands_out(web, alice, own_namespace, mode):
+def test_remembers_finds_and_hands_out(web, alice, committed, agent_of, own_namespace, mode):
     session = over_http(web, alice.key, mode=mode, **{"X-NovaMem-Namespace": own_namespace})
     kept = session.call("retain", content=HERON, tags=["birds"])
     assert (kept["namespace"], kept["status"], kept["deduplicated"]) == (own_namespace, "active", False)
@@ -61,7 +61,9 @@ def test_remembers_finds_and_hands_out(web, alice, own_namespace, mode):
     assert HERON in block["prompt_prefix"]
     assert block["tokens_used"] <= 300
     assert session.call("read_memory", id=kept["id"])["content"] == HERON
-    assert session.call("list_namespaces") == {"namespaces": [own_namespace], "default": own_namespace}
+    told = {"namespaces": [own_namespace], "default": own_namespace}
+    assert session.call("list_namespaces") == told
+    assert over_http(web, agent_of(committed, namespaces=[own_namespace]).key).call("list_namespaces") == told
 
 
 def test_recall_names_the_claim_that_a_weaker_text_may_contradict(session, web, committed, agent_of, own_namespace):

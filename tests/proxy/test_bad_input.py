@@ -75,6 +75,12 @@ def test_strange_chats_are_the_upstreams_business(messages, send, upstream):
     assert upstream.asked[-1].json["messages"] == messages
 
 
+def test_a_question_with_half_a_character_is_answered_from_memory(send, upstream, remember):
+    remember("The heron nests behind the old mill.")
+    raw = json.dumps(chat("\ud83d Where does the heron nest?")).encode()
+    assert send(raw).headers["X-NovaMem-Injected"] == "1"
+
+
 def test_a_number_that_json_has_not_is_not_made(send, upstream, remember):
     remember("The heron nests behind the old mill.")
     raw = json.dumps(chat()).encode().replace(b'"fake"', b'"fake", "temperature": 1e999')
