@@ -150,12 +150,12 @@ def single_fold(row: PendingConflict, source: str = "") -> Fold:
 def from_source(principal: Principal, row: PendingConflict) -> list[tuple[uuid.UUID, int]]:
     """The first conflicts that wait in the namespace with newcomers of the same source: id and revision, oldest first.
 
-    Where the writer named no source, the agent's other newcomers that name none. Inside `access.enter`.
+    Where the writer named no source, the owner's other newcomers that name none. Inside `access.enter`.
     """
     if row.newcomer is None:
         return []
     named = row.newcomer.provenance_source_id or ""
-    same = Q(newcomer__provenance_source_id=named) if named else UNNAMED & Q(newcomer__agent_id=row.newcomer.agent_id)
+    same = Q(newcomer__provenance_source_id=named) if named else UNNAMED & Q(newcomer__owner_id=row.newcomer.owner_id)
     rows = waiting(principal).filter(same, namespace=row.namespace_id)
     return list(rows.order_by("created_at", "id").values_list("id", "revision")[:AT_ONCE])
 

@@ -35,13 +35,13 @@ class DecisionAbout:
     refusal: Refusal | None
 
 
-def list_settled(principal: Principal, query: QueryDict) -> Page:
-    """Return what people have settled and not taken back, the newest first, without the copies of branches.
+def list_settled(principal: Principal, query: QueryDict, *, namespace: str = "") -> Page:
+    """Return what people have settled and not taken back, the newest first; of a branch its copies, too.
 
-    Inside `access.enter`.
+    Inside `access.enter`. Raise NotFound for a namespace that is not covered.
     """
-    rows = unforked(waiting(principal, status="resolved").filter(resolved_by__isnull=False))
-    page = page_of(rows, query, of="review", by="resolved_at")
+    rows = waiting(principal, status="resolved", namespace=namespace or None).filter(resolved_by__isnull=False)
+    page = page_of(rows if namespace else unforked(rows), query, of="review", by="resolved_at")
     names = names_of(principal, [row.resolved_by for row in page.rows])
     left = of_conflicts(principal.project_id, [row.id for row in page.rows])
     found = [

@@ -73,7 +73,7 @@ def page(
             "now": now,
             "curls": _curls(request, opened.row) if opened and may_act else [],
             "curl": f"curl '{server_url(request)}/api/v1/conflicts?status=pending' {KEY}",
-            "settled": recent_decisions.list_settled(principal, request.GET) if lately else None,
+            "settled": recent_decisions.list_settled(principal, request.GET, namespace=where) if lately else None,
             "most": AT_ONCE,
             "refused": recent_decisions.describe_refusals(principal, refused[:TOLD]),
             "refusals": len(refused),
@@ -84,8 +84,8 @@ def page(
     part = "#queue" if request.htmx and not request.htmx.history_restore_request else ""
     response = render(request, f"console/review.html{part}", context, status=status)
     patch_vary_headers(response, ["HX-Request"])
-    here = reverse("console:conflict", args=[opened.row.id]) + _query(request) if opened else _list(lately=lately)
-    return push_url(response, here) if part else response
+    its_own = reverse("console:conflict", args=[opened.row.id]) + _query(request) if opened else ""
+    return push_url(response, its_own or _list(request, lately=lately)) if part else response
 
 
 def _find_opened(
@@ -100,9 +100,11 @@ def _find_opened(
         raise
 
 
-def _list(*, lately: bool) -> str:
-    """Return the address of the queue, or of what was settled lately."""
-    return reverse("console:review") + ("?settled=1" if lately else "")
+def _list(request: Any, *, lately: bool) -> str:
+    """Return the address of the queue, or of what was settled lately in the namespace that is asked for."""
+    place = request.GET.get("namespace", "")
+    params = {"settled": 1} | ({"namespace": place} if place else {})
+    return reverse("console:review") + (f"?{urlencode(params)}" if lately else "")
 
 
 def _where(request: Any) -> tuple[str, int]:
@@ -249,4 +251,4 @@ def reopen(request: Any, conflict_id: uuid.UUID) -> HttpResponse:
     if outcomes.refusal:
         return page(request, conflict_id, status=409, refused=[outcomes], tried=1)
     its_own = reverse("console:conflict", args=[conflict_id])
-    return HttpResponseRedirect(_list(lately=True) if "settled" in request.POST else its_own, status=303)
+    return HttpResponseRedirect(_list(request, lately=True) if "settled" in request.POST else its_own, status=303)

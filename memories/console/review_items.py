@@ -134,9 +134,10 @@ class Opened:
         return bool(self.row.kind == ConflictKind.DISPUTE)
 
     @property
-    def names_source(self) -> bool:
-        """Whether the challenger's writer named a source; else its agent stands for one."""
-        return bool(self.row.newcomer and self.row.newcomer.provenance_source_id)
+    def source(self) -> str:
+        """Whom `same_source` is of: the source that the challenger's writer named, else its owner."""
+        named = self.row.newcomer and self.row.newcomer.provenance_source_id
+        return str(named or (self.new.owner if self.new else ""))
 
     @property
     def is_claim(self) -> bool:

@@ -49,14 +49,18 @@ def test_all_of_one_source_in_one_go(rita, challenge, principal):
     assert {now_is(principal, c)[0] for c in (other, later)} == {""}
 
 
-def test_where_no_source_is_named_the_agent_is(rita, challenge):
-    unnamed = challenge("$0", agent_id="scraped")
-    alone = rita.get(f"/review/{unnamed.id}/")
-    assert 'data-key="o"' not in alone.text
-    challenge("$7", agent_id="scraped")
-    challenge("$5", source_id="scraped")
+def test_where_no_source_is_named_the_owner_is(rita, challenge, agent_of, project):
+    mine = {"by": agent_of(project, owner="scraper").principal, "agent_id": "scraped"}
+    unnamed = challenge("$0", **mine)
+    other = challenge("$7", by=agent_of(project, owner="else").principal, agent_id="scraped")
+    challenge("$5", **{**mine, "source_id": "scraped"})
+    assert 'data-key="o"' not in rita.get(f"/review/{unnamed.id}/").text
+    another = challenge("$9", **mine)
     page = rita.get(f"/review/{unnamed.id}/")
-    assert "Reject all 2 from the agent scraped (no source is named)" in words(page)
+    assert "Reject all 2 from scraper" in words(page)
+    named = {one.partition(":")[0] for one in page.context["opened"].same_source}
+    assert named == {str(unnamed.id), str(another.id)}
+    assert str(other.id) not in named
 
 
 def test_a_tick_stands_for_the_whole_fold(rita, challenge, agent_of, project, principal):

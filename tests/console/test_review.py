@@ -118,6 +118,17 @@ def test_what_was_settled_lately_can_each_be_undone(rita, rob, vera, challenge, 
     assert "budget = $0" not in words(part).partition("Settled lately")[2]
 
 
+def test_what_was_settled_is_listed_of_the_namespace_that_is_asked_for(rita, challenge, alice, principal):
+    decide(rita, challenge("$0"), "reject")
+    queue = rita.get("/review/?namespace=acme:main")
+    there = "/review/?settled=1&namespace=acme%3Amain"
+    assert html.escape(there) in queue.text
+    assert "budget = $0" in words(rita.get(there)).partition("Settled lately")[2]
+    alice.client.post("/api/v1/fragments", {"namespace": "acme:side", "content": "Tea."}, format="json")
+    elsewhere = rita.get("/review/?settled=1&namespace=acme:side")
+    assert "Nothing yet." in words(elsewhere).partition("Settled lately")[2]
+
+
 def test_keeping_what_stands_is_told_from_a_plain_rejection(rita, challenge):
     kept, rejected = challenge("$0"), challenge("$9")
     decide(rita, kept, "keep")
