@@ -9,6 +9,7 @@ from django.core.exceptions import ValidationError
 
 from memories import access
 from memories.access import Principal
+from memories.access.principals import OWNER_LIMIT
 from memories.errors import NovaError
 from memories.models import ApiKey, Authorization, Containment, Grant, KeyText, Owner, Project
 from memories.models.enums import OwnerKind, SourceClass, Users, Verb
@@ -75,6 +76,8 @@ def issue(
 ) -> Issued:
     """Return a new key. Without `owner` it gets a service account of its own; the audit names `by`. Raise BadGrant."""
     check(project, request)
+    if owner and len(owner) > OWNER_LIMIT:
+        raise BadGrant(f"An owner's name has at most {OWNER_LIMIT} characters.")
     text = text or KeyText.fresh()
     with access.enter(by or access.system_principal(project), why="issue key"):
         account, _ = Owner.objects.get_or_create(

@@ -14,12 +14,14 @@ from django.utils import timezone
 
 from memories import access
 from memories.access import Principal, authorizations
+from memories.access.principals import CLIENT, OWNER_LIMIT
 from memories.errors import NotPermitted, NovaError
 from memories.models import Membership, Project
 from memories.models.enums import Role
 
 log = structlog.get_logger(__name__)
 SECRET_BYTES = 12  # 16 characters of a password made here
+LONGEST_NAME = OWNER_LIMIT - len(f"{CLIENT}:")  # of what they decide and write, the history names them by it
 
 
 class BadRole(NovaError):
@@ -69,6 +71,8 @@ def add(project: Project, username: str, *, role: str, by: Principal) -> Added:
 def make(username: str, password: str, *, known: Any = None, email: str = "") -> Any:
     """Return a new person, who may log in; somebody known gets a new password. Raise BadMember."""
     user: Any = known or get_user_model()(username=username, email=email, is_staff=True)
+    if known is None and len(username) > LONGEST_NAME:
+        raise BadMember(f"A name has at most {LONGEST_NAME} characters.")
     try:
         user.clean_fields(exclude=["password"])
         validate_password(password, user)

@@ -282,6 +282,21 @@ def test_an_admin_adds_somebody_new_who_can_log_in(adam, project, client):
     assert password not in adam.get("/agents/").text
 
 
+def test_members_find_where_to_change_their_password(adam, project):
+    post(adam, "/agents/members/", username="vera", role="viewer")
+    vera = logged_in(get_user_model().objects.get(username="vera"))
+    assert 'href="/admin/password_change/"' in vera.get("/").text
+    assert vera.get("/admin/password_change/").status_code == 200
+
+
+def test_the_list_says_how_fast_a_key_may_ask(adam, agent_of, project):
+    agent_of(project, owner="slow", requests_per_minute=5)
+    agent_of(project, owner="free", requests_per_minute=0)
+    text = words(adam.get("/agents/"))
+    assert "5 requests a minute" in text
+    assert "any rate" in text
+
+
 def test_an_admin_adds_somebody_of_another_project(adam, project, charlie):
     carl = a_person("carl", charlie.row.project, role="admin")
     page = led(adam, post(adam, "/agents/members/", username="carl", role="viewer"))
@@ -298,7 +313,7 @@ def test_an_admin_adds_somebody_of_another_project(adam, project, charlie):
     [
         ({"username": "", "role": "viewer"}, "Nobody was added"),
         ({"username": "two words", "role": "viewer"}, "Nobody was added"),
-        ({"username": "n" * 151, "role": "viewer"}, "Nobody was added"),
+        ({"username": "n" * 94, "role": "viewer"}, "A name has at most 93 characters"),
         ({"username": "nora", "role": "king"}, "The role was not changed"),
         ({"username": "adam", "role": "viewer"}, "adam is a member already"),
         ({"username": "Adam", "role": "viewer"}, "There is somebody called adam already"),

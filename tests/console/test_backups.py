@@ -375,6 +375,26 @@ def test_a_plan_shows_samples_with_their_sentence(adam, backup, principal, work)
     assert "heron" not in str(report)
 
 
+def test_a_plan_has_read_the_file_and_its_signature(adam, backup, work):
+    there = f"/backups/{backup.id}/restore/"
+    assert words(adam.get(there)).count("unproven") == 3
+    planned(adam, there, work)
+    checked = words(adam.get(there))
+    assert "sound read to its end with the plan" in checked
+    assert "sound signed here" in checked
+
+
+def test_who_may_not_see_backups_is_led_to_none(adam, project, backup, work):
+    there = f"/backups/{backup.id}/restore/"
+    done = post(adam, there, step="apply", confirm="acme", plan=planned(adam, there, work))["Location"]
+    work()
+    assert "/backups/" in adam.get(done).text.partition("<main")[2]
+    vera = logged_in(a_person("vera", project, role="viewer"))
+    told = vera.get(done).text.partition("<main")[2]
+    assert "/backups/" not in told
+    assert "/rollbacks/" not in told
+
+
 def test_what_is_not_taken_at_all_is_told(adam, alice, principal, work):
     said = {"namespace": "acme:main", "user": "ann", "content": "The heron nests behind the mill."}
     alice.client.post("/api/v1/fragments", said, format="json")
