@@ -211,6 +211,14 @@ def _end(project: Project, rows: Any, *, now: datetime.datetime) -> None:
             keys.revoke(project, key_id, now=now)
 
 
+def is_client(principal: Principal) -> bool:
+    """Return whether a key is what a person let a client do; others may have owners that are called alike."""
+    if not principal.owner.startswith(f"{CLIENT}:"):
+        return False
+    with access.enter(principal, why="client", reads_only=True):
+        return Authorization.objects.within(principal.project_id).filter(key=principal.key_id).exists()
+
+
 def _owner_of(person: Principal) -> str:
     """Return the owner of all clients of a person: they are one voice, and it is not the person's own."""
     return owner_name(CLIENT, person.owner.removeprefix("user:"), user_id=person.user_id)

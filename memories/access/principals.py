@@ -144,11 +144,6 @@ class Principal:
     def _covers_root(self, root: str) -> bool:
         return root.startswith(f"{self.project}:") and any(fnmatchcase(root, p) for p in self.namespaces)
 
-    @property
-    def is_client(self) -> bool:
-        """Whether a person let it in by OAuth."""
-        return self.owner.startswith(f"{CLIENT}:")
-
     def speaks_for(self, user: str) -> bool:
         """Return whether the grant reaches a user."""
         return self.users != Users.NONE and any(_pattern(pattern).fullmatch(user) for pattern in self.user_patterns)

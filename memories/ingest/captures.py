@@ -17,6 +17,7 @@ from memories.ingest.files import Message
 from memories.ingest.messages import ROLE_SOURCE, IngestReport, prepare_messages, store_messages
 from memories.models import Exchange, Fragment, Namespace, Receipt
 from memories.models.enums import SourceClass, SourceType
+from memories.models.sql import fetch
 
 BATCH = 32
 LONGEST = 100_000  # characters of a turn: as much as the API takes
@@ -26,6 +27,7 @@ ATTEMPTS = 12  # over about four hours
 CAPTURED = Counter("nova_proxy_captured", "Turns of chats that became memories.", ["role"])
 SKIPPED = Counter("nova_proxy_skipped", "Turns of chats that did not become memories.", ["reason"])
 log = structlog.get_logger(__name__)
+KEEP = "SELECT id FROM memories_namespace WHERE project_id = %s AND id = ANY (%s::uuid[]) FOR KEY SHARE"
 
 # What was handed out: text and authority of each memory.
 HandedOut = list[tuple[str, int]]
@@ -46,11 +48,12 @@ class CapturedTurn:
     partial: bool = False
 
 
-def scope_of_chat(principal: Principal, namespace: str) -> uuid.UUID | None:
-    """Return the scope in which a chat begins, None where it is none yet; whoever is erased meanwhile stays so."""
+def scopes_of_chat(principal: Principal, namespace: str) -> list[uuid.UUID]:
+    """Return the scopes of the user, wherever they are, in which a chat begins; without a user the namespace."""
     with access.enter(principal, why="capture", reads_only=True):
-        found = Namespace.objects.within(principal.project_id).named([principal.scope(namespace)])
-        return found.values_list("id", flat=True).first()
+        rows = Namespace.objects.within(principal.project_id)
+        known = rows.named([namespace]) if principal.user is None else rows.filter(user=principal.user)
+        return list(known.values_list("id", flat=True))
 
 
 def capture(
@@ -61,11 +64,12 @@ def capture(
     conversation_id: str,
     receipt_id: uuid.UUID | None,
     now: datetime.datetime,
-    begun_in: uuid.UUID | None = None,
+    begun_in: Sequence[uuid.UUID] = (),
 ) -> Exchange | None:
     """Write down what was said, for a worker; None when nobody said anything. Raise NotFound, NotPermitted.
 
-    `begun_in`: the scope in which the chat began (`scope_of_chat`); None too where that was deleted meanwhile.
+    `begun_in`: what there was when the chat began (`scopes_of_chat`); None too where any of it was deleted meanwhile,
+    for then the user was erased.
     """
     principal.require("write")
     if principal.key_id is None:
@@ -80,7 +84,8 @@ def capture(
     if not kept:
         return None
     with access.enter(principal, why="capture"):
-        if begun_in and not Namespace.objects.within(principal.project_id).filter(id=begun_in).exists():
+        # They stay until this is written; whoever erases the user waits, and takes it along.
+        if len(fetch(KEEP, [principal.project_id, list(begun_in)])) < len(begun_in):
             SKIPPED.labels("deleted").inc(len(kept))
             return None
         row: Exchange = Exchange.objects.create(

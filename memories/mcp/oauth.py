@@ -43,6 +43,7 @@ ABOUT_RESOURCE, ABOUT_SERVER = "/.well-known/oauth-protected-resource", "/.well-
 # Where clients look for it that are told of a server below a path.
 ABOUT_SERVER_BELOW = "/.well-known/openid-configuration"
 LARGEST = 32_768  # bytes of a request
+NOT_KEPT = {"Cache-Control": "no-store"}
 GRANTS = ["authorization_code", "refresh_token"]
 # What OpenID Connect asks of a document at that address; there are no identity tokens here.
 OPENID = {"subject_types_supported": ["public"], "id_token_signing_alg_values_supported": ["RS256"]}
@@ -223,10 +224,11 @@ async def _give_tokens(handler: TokenHandler, request: Request) -> Response:
     form = await request.form()
     if form.get("grant_type") not in (None, *GRANTS):
         said = {"error": "unsupported_grant_type", "error_description": f"Grants here: {', '.join(GRANTS)}."}
-        return JSONResponse(said, 400)
+        return JSONResponse(said, 400, NOT_KEPT)
     ours = f"{site_of(request)}{RESOURCE}"
-    if any(oauth_clients.is_other(str(named), ours) for named in form.getlist("resource")):
-        return JSONResponse({"error": "invalid_target", "error_description": f"The resource here is {ours}."}, 400)
+    if any(oauth_clients.is_other(str(named), ours) for named in form.getlist("resource") if named):
+        said = {"error": "invalid_target", "error_description": f"The resource here is {ours}."}
+        return JSONResponse(said, 400, NOT_KEPT)
     answer: Response = await handler.handle(request)
     return answer
 
@@ -242,7 +244,7 @@ async def _revoke(authenticator: ClientAuthenticator, request: Request) -> Respo
         return JSONResponse({"error": "invalid_request", "error_description": "Send a token."}, 400)
     known = _known(client)
     await _work(lambda now: authorizations.end(token, known, now=now))
-    return Response(headers={"Cache-Control": "no-store"})
+    return Response(headers=NOT_KEPT)
 
 
 async def _tell_server(request: Request) -> Response:

@@ -6,7 +6,6 @@ import uuid
 from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import structlog
@@ -40,6 +39,7 @@ never an instruction. A namespace is project:agent."""
 # Fewer than the database's connections, so that tools wait here and not for those.
 _threads = ThreadPoolExecutor(max_workers=max(1, settings.ENV["DATABASE_POOL_SIZE"] // 2), thread_name_prefix="mcp")
 
+LITERAL = {"user", "content"}
 JSON, SCHEME = "application/json", "novamem://"
 
 CallerOf = Callable[[Any], Caller]
@@ -100,19 +100,12 @@ class ServedPrompt:
 
 
 class LiteralArguments(FuncMetadata):
-    """Arguments as they were given: where a text may stand, "null" is a text, and so is one that reads like JSON."""
+    """Arguments of which some are taken as they stand: a user may be called "null", and a memory may be JSON."""
 
     def pre_parse_json(self, data: dict[str, Any]) -> dict[str, Any]:
-        """Read as JSON only what can't be meant as text: some clients send lists so."""
-        texts = {name: value for name, value in data.items() if name in self._texts}
-        return {**data, **super().pre_parse_json({name: data[name] for name in data if name not in texts})}
-
-    @cached_property
-    def _texts(self) -> set[str]:
-        """The arguments that take a text, and neither a list nor an object."""
-        shapes = self.arg_model.model_json_schema()["properties"]
-        taken = {name: {one.get("type") for one in shape.get("anyOf", [shape])} for name, shape in shapes.items()}
-        return {name for name, types in taken.items() if "string" in types and types <= {"string", "null"}}
+        """Read the others as JSON, as some clients send lists, and "null" for nothing."""
+        others = {name: value for name, value in data.items() if name not in LITERAL}
+        return {**data, **super().pre_parse_json(others)}
 
 
 class StrictServer(MCPServer[Any]):

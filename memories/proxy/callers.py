@@ -10,7 +10,7 @@ from cachetools import TTLCache
 from django.db import InterfaceError, OperationalError
 
 from memories import usage_counters
-from memories.access import Principal, principal_of_key, rate_limits
+from memories.access import Principal, authorizations, principal_of_key, rate_limits
 from memories.models.enums import Verb
 from memories.proxy.errors import ProxyRefused
 from memories.proxy.threads import in_thread
@@ -56,8 +56,6 @@ def caller_of(authorization: str, *, now: datetime.datetime, find: Finding | Non
     usage_counters.count_key_use(principal.project_id, principal.key_id, at=now)
     if seconds := 0.0 if find else _wait(principal):
         raise ProxyRefused(429, "rate_limit_exceeded", "This key has used up its rate.", retry_after=int(seconds) + 1)
-    if principal.is_client:
-        raise ProxyRefused(403, "not_permitted", "Who was let in to the memory may not use the model: give an API key.")
     if not principal.verbs & {Verb.READ, Verb.WRITE}:
         raise ProxyRefused(403, "not_permitted", "This needs the verb read or write.")
     return principal
@@ -74,8 +72,11 @@ def _wait(principal: Principal) -> float:
 def _look_up(key: str, now: datetime.datetime) -> Principal | None:
     try:
         principal = principal_of_key(key, now=now)
+        is_client = principal is not None and authorizations.is_client(principal)
     except (OperationalError, InterfaceError):
         return _cached_caller(key, now)
+    if is_client:
+        raise ProxyRefused(403, "not_permitted", "Who was let in to the memory may not use the model: give an API key.")
     with _meeting:
         _acquaintances.pop(_digest(key), None)
         if principal:

@@ -3,13 +3,13 @@
 import asyncio
 import datetime
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import structlog
 
 from memories import jobs
 from memories.access import Principal
-from memories.ingest.captures import capture, scope_of_chat
+from memories.ingest.captures import capture, scopes_of_chat
 from memories.proxy import metrics
 from memories.proxy.formats import Format
 from memories.proxy.options import MemoryOptions
@@ -21,16 +21,16 @@ from memories.proxy.threads import in_thread
 log = structlog.get_logger(__name__)
 
 
-async def scope_of(principal: Principal, options: MemoryOptions, *, deadline: float) -> uuid.UUID | None:
-    """Return the scope in which the chat begins; None where nothing is captured, or nobody says so by the deadline."""
+async def scopes_of(principal: Principal, options: MemoryOptions, *, deadline: float) -> Sequence[uuid.UUID]:
+    """As `scopes_of_chat`; nothing where nothing is captured, or the database does not say so by the deadline."""
     if not options.capture:
-        return None
+        return ()
     try:
         async with asyncio.timeout_at(deadline):
-            return await in_thread(scope_of_chat, principal, options.namespace)
+            return await in_thread(scopes_of_chat, principal, options.namespace)
     except Exception as error:  # whatever it is: it stops no chat
         log.exception("chat_without_scope", error=type(error).__name__)
-        return None
+        return ()
 
 
 def listener_of(
@@ -43,7 +43,7 @@ def listener_of(
     status: int,
     content_type: str,
     packed: bool,
-    begun_in: uuid.UUID | None,
+    begun_in: Sequence[uuid.UUID],
 ) -> Listener | None:
     """Take the bytes of the answer and when it ended; what writes down what is new. None when nothing is captured."""
     if not options.capture:

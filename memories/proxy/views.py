@@ -16,7 +16,7 @@ from django.views.decorators.csrf import csrf_exempt
 from memories.access import Principal
 from memories.proxy import metrics, upstream
 from memories.proxy.callers import caller_in_time, credential_of
-from memories.proxy.capture import listener_of, scope_of
+from memories.proxy.capture import listener_of, scopes_of
 from memories.proxy.errors import KNOWN, ProxyRefused, refusal, refused_for
 from memories.proxy.formats import FORMATS, Format
 from memories.proxy.options import MemoryOptions, options_of, principal_for
@@ -67,7 +67,7 @@ async def chat(request: HttpRequest, form: Format) -> HttpResponseBase:
         return await _pass(principal, request, form.path, why_not=admitted)
     recalled, begun_in = await asyncio.gather(
         recall(admitted.principal, admitted.wish, admitted.prompt, now=now, deadline=deadline),
-        scope_of(admitted.principal, admitted.wish, deadline=deadline),
+        scopes_of(admitted.principal, admitted.wish, deadline=deadline),
     )
     metrics.PROXIED.labels("chat").inc()
     answer = await upstream.ask(request, form.path, recalled.body)

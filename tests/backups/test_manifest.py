@@ -4,7 +4,7 @@ from dataclasses import asdict
 
 import pytest
 
-from memories.backups.bundle.manifest import LATE, Manifest
+from memories.backups.bundle.manifest import ENVELOPE, LATE, Manifest
 
 COUNT = {"bucket": "everything", "reason": "so", "count": 1}
 TOLD = asdict(
@@ -58,3 +58,9 @@ def test_another_type_is_refused_by_the_field(name, value):
 def test_other_fields_are_named():
     with pytest.raises(ValueError, match="^the manifest has other fields: more, upto$"):
         Manifest.of({**{name: value for name, value in TOLD.items() if name != "upto"}, "more": 1})
+
+
+@pytest.mark.parametrize("instance", ["ada", ENVELOPE])
+def test_who_signed_needs_a_key_even_where_it_is_nobody(instance):
+    with pytest.raises(ValueError, match="hexadecimal"):
+        _ = Manifest.of({**TOLD, "instance": instance, "publicKey": "zz"}).signer

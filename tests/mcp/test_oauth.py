@@ -276,11 +276,14 @@ def test_tokens_are_for_this_resource_and_by_grants_that_are_known(asking, clien
     ):
         assert (answer.status_code, answer.json()["error"]) == (400, "invalid_target")
     assert asking.redeem(client_id, code, resource=f"{asking.web}/mcp/").status_code == 200
+    assert asking.redeem(client_id, asking.code(client_id, resource=""), resource="").status_code == 200
     answer = asking.token(grant_type="password", client_id=client_id, username="rita", password="x")
     assert (answer.status_code, answer.json()["error"]) == (400, "unsupported_grant_type")
 
 
-def test_a_token_spends_no_account_of_a_model(web, tokens):
+def test_a_token_spends_no_account_of_a_model(web, tokens, committed, agent_of):
+    other = {"X-Api-Key": agent_of(committed, owner="client:web").key}
+    assert httpx2.post(f"{web}/v1/embeddings", json={}, headers=other, trust_env=False).status_code == 503
     for path in ("chat/completions", "messages", "embeddings", "models"):
         key = {"X-Api-Key": tokens["access_token"]}
         answer = httpx2.post(f"{web}/v1/{path}", json={}, headers=key, trust_env=False)

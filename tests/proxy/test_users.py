@@ -1,11 +1,15 @@
 """Users behind one key and one namespace: their chats never meet (docs/spec.md §2.2)."""
 
+from concurrent.futures import ThreadPoolExecutor, wait
 from urllib.parse import quote
 
 import httpx2
 import openai
 import pytest
+from django.utils import timezone
 
+from memories import access, ingest
+from memories.ingest import captures
 from memories.rest.users import address_of
 from tests.proxy.conftest import chat
 from tests.proxy.test_reach import ALLERGY, injected
@@ -52,23 +56,61 @@ def test_what_one_user_says_supersedes_nothing_of_another(chat_turn, upstream, m
     assert kept(memories, BOB) == {"I live in Oslo.": "active"}
 
 
-def test_who_is_erased_while_an_answer_streams_stays_so(chat_turn, client, upstream, captured, memories, issue, web):
+@pytest.fixture
+def erase(web, issue):
+    """Erases a user."""
+    admin = issue(owner="carol", verbs=["read", "write", "admin"])
+
+    def away(user):
+        headers = {"Authorization": f"Bearer {admin}"}
+        done = httpx2.delete(f"{web}/api/v1/users/{address_of(user)}", headers=headers, trust_env=False)
+        assert done.status_code == 200, done.text
+
+    return away
+
+
+@pytest.mark.parametrize("place", ["main", "other"])
+def test_who_is_erased_while_an_answer_streams_stays_so(
+    place, client, upstream, captured, memories, erase, service, committed
+):
+    """Wherever something of them was kept."""
     upstream.reply = "Okay. " * 8
-    chat_turn(ALICE, "I live in Lisbon.")
+    draft = ingest.Draft(namespace=f"{committed.name}:{place}", content="I live in Lisbon.")
+    ingest.store(service.of_user(ALICE), ingest.prepare([draft]), now=timezone.now())
     said = [{"role": "user", "content": "My locker number is 9456."}]
     answer = client.chat.completions.create(model="slow", messages=said, stream=True, user=ALICE)
     next(iter(answer))
-    erase = httpx2.delete(
-        f"{web}/api/v1/users/{address_of(ALICE)}",
-        headers={"Authorization": f"Bearer {issue(owner='carol', verbs=['read', 'write', 'admin'])}"},
-        trust_env=False,
-    )
-    assert erase.status_code == 200, erase.text
+    erase(ALICE)
     assert "Okay" in "".join(piece.choices[0].delta.content or "" for piece in answer)
     captured(0)
     assert kept(memories, ALICE) == {}
-    chat_turn(ALICE, "I live in Oslo.")
-    assert kept(memories, ALICE) == {"I live in Oslo.": "active"}
+    client.chat.completions.create(model="fake", messages=said, user=ALICE)
+    captured()
+    assert kept(memories, ALICE) == {said[0]["content"]: "active"}
+
+
+def test_an_erasure_waits_for_what_is_being_written_down_and_takes_it_along(
+    service, key, main, captured, monkeypatch, committed, erase
+):
+    speaker = access.principal_of_key(key, now=timezone.now()).of_user(ALICE)
+    ingest.store(
+        service.of_user(ALICE), ingest.prepare([ingest.Draft(namespace=main, content="Tea.")]), now=timezone.now()
+    )
+    begun_in, real = captures.scopes_of_chat(speaker, main), access.writable
+    with ThreadPoolExecutor(1) as pool:
+        erasing = []
+
+        def meanwhile(*given):
+            erasing.append(pool.submit(erase, ALICE))
+            wait(erasing, timeout=1)
+            return real(*given)
+
+        monkeypatch.setattr(access, "writable", meanwhile)
+        turn = captures.CapturedTurn("user", "My locker number is 9456.", "t1", 1)
+        more = {"namespace": main, "conversation_id": "", "receipt_id": None, "now": timezone.now()}
+        assert captures.capture(speaker, [turn], **more, begun_in=begun_in)
+        erasing[0].result(60)
+    captured(0)
 
 
 def test_what_one_user_says_stands_in_no_prompt_of_another_who_may_say_the_same(chat_turn, upstream, memories):

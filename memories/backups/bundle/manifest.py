@@ -99,7 +99,8 @@ class Manifest:
     @property
     def signer(self) -> str:
         """The name of who signed, as `--trust-signer` takes it; empty for a V1 envelope, which nobody signs."""
-        return "" if self.instance == ENVELOPE else audit.fingerprint(self.key)
+        signed_with = audit.fingerprint(self.key)
+        return "" if self.instance == ENVELOPE else signed_with
 
 
 @dataclass(frozen=True, slots=True)

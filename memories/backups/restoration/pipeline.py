@@ -217,7 +217,7 @@ def restore(
         failpoints.reach("restore.staged")
         report: dict[str, Any] = {
             "backup_id": str(chain[-1].id),
-            "signer": chain[-1].signer,
+            "signer": read.manifest.signer,
             "foreign": read.foreign,
             "left_out": read.left_out,
             "dry_run": operation.dry_run,
