@@ -50,7 +50,8 @@ def read(layout: str, path: Path, *, namespace: str) -> list[Draft]:
     except APIException as error:
         raise UnreadableExport(f"{path} can't be stored: {error.detail}") from error
     except (TypeError, AttributeError, KeyError) as error:
-        raise UnreadableExport(f"{path} is no {layout} export: {type(error).__name__} {error}") from error
+        why = f"a part of it has no {error}" if isinstance(error, KeyError) else f"{type(error).__name__} {error}"
+        raise UnreadableExport(f"{path} is no {layout} export: {why}") from error
 
 
 def _of_chats(chats: Iterable[list[Message]], namespace: str) -> Iterator[Draft]:

@@ -28,6 +28,8 @@ def check_fork(options: Options) -> None:
 def refuse_taken(operation: Operation) -> None:
     """Raise BranchTaken before a fork is queued whose target is not empty, BadOptions before one to another user."""
     target = operation.options["target"]
+    if target.partition(":")[0] != operation.project.name:
+        raise BadOptions("target", "A branch is of the same project.")
     require_same_user(operation, target, field="target")
     found = Namespace.objects.within(operation.project_id).named([target]).first()
     if found is not None and (found.id == operation.namespace_id or not is_empty(found)):

@@ -79,7 +79,7 @@ def refuse_unfit_merge(operation: Operation) -> None:
     rows = Namespace.objects.within(operation.project_id).named([operation.options["source"]])
     found = rows.first()
     if found is None:
-        raise NotFound("namespace")
+        raise NotFound(f"namespace {operation.options['source']}")
     if found.id == operation.namespace_id:
         raise BadOptions("target", "A namespace can't be merged with itself.")
     _refuse_strangers(found, operation)

@@ -67,6 +67,8 @@ def test_only_a_hash_is_stored(db):
         ["--namespaces", "other:*"],
         ["--namespaces", "acme"],
         ["--namespaces", "*"],
+        ["--namespaces", ""],
+        ["--owner", "x" * 101],
         ["--namespaces", "acme:A B"],
         ["--verbs", "read,fly"],
         ["--verbs", ","],

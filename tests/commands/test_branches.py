@@ -107,6 +107,7 @@ def test_namespaces_refuse(main, count):
     for arguments in (
         ["fork", "acme:main", "acme:main"],
         ["fork", "acme:main", "no name"],
+        ["fork", "acme:main", "elsewhere:side"],
         ["merge", "acme:nowhere", "acme:main"],
         ["merge", "acme:main", "acme:nowhere"],
         ["delete", "acme:nowhere", "--yes"],

@@ -329,7 +329,7 @@ def test_what_changed_there_changes_here(run):
     ("layout", "data", "why"),
     [
         ("mem0", b"{", "no mem0 export"),
-        ("mem0", b'[{"memory": "Without an id."}]', "no mem0 export: KeyError"),
+        ("mem0", b'[{"memory": "Without an id."}]', "no mem0 export: a part of it has no .id."),
         ("mem0", b'[{"id": "m1", "memory": "a\\u0000b"}]', "can't be stored"),
         ("mem0", b'[{"id": "m1", "memory": "Fine.", "created_at": "soon"}]', "no mem0 export"),
         ("letta", b"[]", "no letta export"),

@@ -77,6 +77,7 @@ def test_delete_erases_without_a_tombstone(heron, count):
         (("show", uuid.uuid4()), "There is no memory"),
         (("add", " ", "--namespace", "acme:main"), "1 to 2000"),
         (("add", "x" * 2001, "--namespace", "acme:main"), "1 to 2000"),
+        (("add", "bad \udcff bytes", "--namespace", "acme:main"), "UTF-8"),
         (("add", "Fine.", "--namespace", "acme"), "no namespace"),
         (("add", "Fine.", "--namespace", "new:main", "--type", "odd"), "Unknown 'odd'"),
         (("add", "Fine.", "--namespace", "acme:main", "--source", "user_explicit"), "ceiling"),

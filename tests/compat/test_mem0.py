@@ -101,6 +101,16 @@ def test_an_updated_text_is_read_anew(mem0, principal):
     assert claimed() == []
 
 
+def test_added_again_it_keeps_its_metadata(mem0):
+    def metadata(**more):
+        (told,) = mem0("post", "v3/memories/add/", add_body(HERON, **ALICE, **more))["results"]
+        return mem0("get", f"v1/memories/{told['id']}/")["metadata"]
+
+    assert metadata(metadata={"k": "v", "n": 5}) == {"k": "v", "n": 5}
+    assert metadata() == {"k": "v", "n": 5}
+    assert metadata(metadata={"k": "w"}) == {"k": "w", "n": 5}
+
+
 def test_deleting_forgets(mem0, heron, count):
     mem0("delete", f"v1/memories/{heron}/")
     mem0("get", f"v1/memories/{heron}/", status=404)

@@ -171,6 +171,32 @@ def test_what_a_caller_named_goes_where_the_new_text_states_another_value(rewrit
     ]
 
 
+def test_what_takes_the_place_of_a_named_claim_is_believed_as_that(rewrite, alice):
+    claim = {"subject": "launch", "predicate": "budget", "value": "$750"}
+    said = {
+        "namespace": "acme:main",
+        "content": "The launch budget is $750.",
+        "provenance": {"source": "user_explicit"},
+    }
+    row = Fragment(id=alice.client.post(FRAGMENTS, {**said, "claim": claim}, format="json").json()["id"])
+    changed = rewrite(row, "The launch budget is $650.")
+    assert [(one["value"], one["authority"]) for one in changed["claims"]] == [("$650", 6)]
+    weaker = {**said, "content": "The launch budget is $9.", "provenance": {"source": "document"}}
+    told = alice.client.post(FRAGMENTS, {**weaker, "claim": {**claim, "value": "$9"}}, format="json").json()
+    assert (told["status"], told["superseded"]) == ("quarantined", [])
+
+
+def test_what_a_caller_named_goes_where_the_new_text_denies_it(rewrite, claims_of, alice):
+    works = _named(predicate="works_at", value="Acme")
+    body = {"namespace": "acme:main", "content": "Ann works at Acme.", "claims": [_named(), works]}
+    row = Fragment(id=alice.client.post(FRAGMENTS, body, format="json").json()["id"])
+    rewrite(row, "Ann does not work at Acme any more.")
+    assert claims_of(row) == [("ann", "lives_in", "Lisbon", "active", None)]
+    rewrite(row, "Ann does not work at Acme any more.", claim=works)  # against the text, on purpose
+    rewrite(row, "So it is: Ann does not work at Acme any more.")
+    assert claims_of(row) == [("ann", "works_at", "Acme", "active", None)]
+
+
 def test_what_a_caller_named_against_the_text_stays(rewrite, claims_of, alice):
     body = {"namespace": "acme:main", "content": "Ann lives in Porto.", "claim": _named()}
     row = Fragment(id=alice.client.post(FRAGMENTS, body, format="json").json()["id"])

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from conflicts.public import ClaimDraft
 from memories import access, backups, erasure, ingest, jobs, namespaces, packs, upkeep
-from memories.models import Backup, Claim, Fragment, Namespace
+from memories.models import Backup, Claim, Fragment, Namespace, Operation
 
 MAIN = "acme:main"
 pytestmark = pytest.mark.usefixtures("storage")
@@ -61,6 +61,13 @@ def wipe(principal):
     options = {"namespace": MAIN}
     operation = jobs.start(principal, kind="delete", namespace=None, options=options, now=timezone.now(), wake_up=False)
     assert jobs.run(principal, operation.id).state == "succeeded"
+
+
+def test_where_none_can_be_written_none_is_made(full, tmp_path, count):
+    for place in (tmp_path, tmp_path / "nowhere" / "main.sqlite"):
+        with pytest.raises(CommandError, match="name a file in a directory that is there"):
+            call_command("pack", "write", MAIN, str(place))
+    assert count(Operation) == 0
 
 
 def test_words_and_meaning_are_found(written):

@@ -43,18 +43,26 @@ def drafts(values: dict[str, Any], whose: AskedMemories, *, namespace: str) -> l
 def keyed_drafts(principal: Principal, wanted: list[Draft], whose: AskedMemories) -> list[Draft]:
     """Return the drafts under keys of their own: equal texts of two entities are two memories.
 
-    Added again by the same, a text is the memory that it was, unless that says something else by now.
+    Added again by the same, a text is the memory that it was, with the metadata that it had and what comes now, unless
+    that says something else by now.
     """
     entities = {**whose.entities, **({"user_id": whose.user} if whose.user else {})}
     keys = [_key(entities, draft.content) for draft in wanted]
     with access.enter(principal, why="add"):
         namespaces = access.readable(principal, sorted({draft.namespace for draft in wanted}))
         rows = Fragment.objects.within(principal.project_id).in_namespaces(namespaces)
-        stands = dict(rows.filter(key__in=keys).values_list("key", "content"))
-    return [
-        replace(draft, key=key if stands.get(key, draft.content) == draft.content else f"mem0:{uuid.uuid4().hex}")
-        for draft, key in zip(wanted, keys, strict=True)
-    ]
+        known = {
+            key: (text, extra) for key, text, extra in rows.filter(key__in=keys).values_list("key", "content", "extra")
+        }
+    made = []
+    for draft, key in zip(wanted, keys, strict=True):
+        text, extra = known.get(key, (draft.content, {}))
+        is_same = text == draft.content
+        more: dict[str, Any] = (
+            {"key": key, "extra": {**extra, **draft.extra}} if is_same else {"key": f"mem0:{uuid.uuid4().hex}"}
+        )
+        made.append(replace(draft, **more))
+    return made
 
 
 def _key(entities: dict[str, str], text: str) -> str:

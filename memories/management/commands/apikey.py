@@ -30,7 +30,9 @@ class Command(TyperCommand):
     def create(
         self,
         project: ProjectName,
-        namespaces: Annotated[str, Option(help="Patterns, separated by commas. Default: all of the project.")] = "",
+        namespaces: Annotated[
+            str | None, Option(help="Patterns, separated by commas. Default: all of the project.")
+        ] = None,
         verbs: Annotated[str, Option(help="Of read, write, review, admin.")] = "read,write",
         ceiling: Annotated[str, Option(help="The strongest source class that the key may claim.")] = "tool_output",
         attest_user: Annotated[
@@ -53,7 +55,7 @@ class Command(TyperCommand):
     ) -> None:
         """Issues a key. Its text is shown this once."""
         request = keys.KeyRequest(
-            namespaces=_parts(namespaces) or [f"{project}:*"],
+            namespaces=[f"{project}:*"] if namespaces is None else _parts(namespaces),
             verbs=_parts(verbs),
             ceiling=ceiling,
             may_attest_user=attest_user,

@@ -104,6 +104,10 @@ class Command(TyperCommand):
         """Stores one memory with its vector; makes the project and the namespace when they are missing."""
         _one_of(kind, FragmentType.values)
         _one_of(source, SourceClass.values)
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise CommandError("Give the text in UTF-8.") from error
         if not 0 < len(text.strip()) <= CONTENT_LIMIT:
             raise CommandError(f"Give a text of 1 to {CONTENT_LIMIT} characters.")
         scope = scope_named(namespace, user)

@@ -52,6 +52,8 @@ class Command(TyperCommand):
         as_json: Json = False,
     ) -> None:
         """Writes all that a namespace holds, or a user's scope in it, into a file, with progress."""
+        if file.is_dir() or not file.parent.is_dir():
+            raise CommandError(f"{file} can't be written: name a file in a directory that is there.")
         principal, place = namespace_named(namespace, user)
         made: dict[str, Any] = {"kind": "pack", "namespace": place, "now": timezone.now()}
         made["options"] = encryption_option(recipient, plain=plain)
@@ -68,6 +70,8 @@ class Command(TyperCommand):
                     copy.write(chunk)
         except backups.storage.FileMissing as error:
             raise CommandError("Something was forgotten while the pack was written: write it anew.") from error
+        except OSError as error:
+            raise CommandError(f"{file} can't be written: {error.strerror}.") from error
         backups.storage.remove(packs.name_of(operation))
         output = {**(operation.report or {}), "file": str(file)}
         self.stdout.write(json.dumps(output) if as_json else describe_operation(operation))
