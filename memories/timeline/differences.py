@@ -10,14 +10,17 @@ from typing import Any
 from django.db.models import Q
 
 from conflicts.history import BeliefQuery, Believed, believed_claims, claims
+from conflicts.keys import Naming, naming
 from memories import access
 from memories.access import Principal
 from memories.errors import NovaError
-from memories.models import Claim
+from memories.models import Claim, Namespace
 from memories.models.history import events_of
+from memories.models.namespace import parts_of
 from memories.models.sql import fetch
 
-Keys = Mapping[tuple[str, str | None, str, str], list[Believed]]
+Keys = Mapping[tuple[str, str | None, bytes], list[Believed]]
+Names = Mapping[tuple[str, str | None], Naming]  # by namespace and user
 MOST_CLAIMS = 2_000  # that changed between two points
 
 # Which status memories had, and have; null where there were none yet, or are none any more.
@@ -88,7 +91,8 @@ def difference(
     Raise NotFound for a namespace that is not covered, HistoryLetGo, and TooMuchChanged.
     """
     with access.enter(principal, why="difference"):
-        scopes = [scope.id for scope in access.requested_scopes(principal, namespace)]
+        rows = access.requested_scopes(principal, namespace)
+        scopes, names = [scope.id for scope in rows], _names(principal, rows)
         changed = _changed(principal, scopes, since, until)
         sides = [
             _believed(principal, BeliefQuery(namespace=namespace, known_at=at, as_of=until), changed, now=now)
@@ -96,7 +100,7 @@ def difference(
         ]
         values = {"project": principal.project_id, "namespaces": scopes, "since": since, "until": until}
         moved = [StatusChange(*row) for row in fetch(MOVED, values)]
-    return TimelineDifference(_differing(*map(_by_key, sides)), moved)
+    return TimelineDifference(_differing(*(_by_key(side, names) for side in sides)), moved)
 
 
 # Standing claims on keys of which the two namespaces believe otherwise, each user beside the same user.
@@ -121,22 +125,35 @@ def compare(principal: Principal, namespace: str, other: str, *, now: datetime.d
     Raise NotFound for one that is not covered, and TooMuchChanged.
     """
     with access.enter(principal, why="compare"):
-        here, there = ([row.id for row in access.requested_scopes(principal, name)] for name in (namespace, other))
-        values = {"project": principal.project_id, "here": here, "there": there, "most": MOST_CLAIMS + 1}
+        rows, others = (access.requested_scopes(principal, name) for name in (namespace, other))
+        values: dict[str, Any] = {"project": principal.project_id, "most": MOST_CLAIMS + 1}
+        values |= {"here": [row.id for row in rows], "there": [row.id for row in others]}
         claims_of = dict(fetch(OTHERWISE, values))
         changed = set(claims_of.values())
         if len(claims_of) > MOST_CLAIMS:
             raise TooMuchChanged(f"they differ in more than {MOST_CLAIMS:,} claims")
         sides = [_believed(principal, BeliefQuery(namespace=name), changed, now=now) for name in (other, namespace)]
+        names = _names(principal, [*others, *rows], named=namespace)
     told = [[replace(one, namespace=namespace) for one in side if one.id in claims_of] for side in sides]
-    before, after = map(_by_key, told)
-    return _differing(before, after)
+    return _differing(*(_by_key(side, names) for side in told))
 
 
 def _differing(before: Keys, after: Keys) -> list[KeyDifference]:
-    keys = sorted(before.keys() | after.keys(), key=lambda key: [part or "" for part in key])
-    found = [KeyDifference(*key, before.get(key, []), after.get(key, [])) for key in keys]
-    return [one for one in found if _says(one.before) != _says(one.after)]
+    """Return the keys of which something else is said, as the later point words them."""
+    found = []
+    for key in before.keys() | after.keys():
+        sides = before.get(key, []), after.get(key, [])
+        if _says(sides[0]) != _says(sides[1]):
+            one = next(iter(sides[1] or sides[0]))
+            found.append(KeyDifference(one.namespace, one.user, one.subject, one.predicate, *sides))
+    return sorted(found, key=lambda one: (one.namespace, one.user or "", one.subject, one.predicate))
+
+
+def _names(principal: Principal, rows: Sequence[Namespace], *, named: str | None = None) -> Names:
+    """Return the names of each namespace and user; `named`: all of them are told as of that namespace."""
+    names = naming(principal.project_id, [row.id for row in rows])
+    root = named and parts_of(named)[0]
+    return {(root or row.root_name, row.user): names[row.id] for row in rows}
 
 
 def _changed(
@@ -158,10 +175,12 @@ def _believed(
     return believed_claims(principal, list(rows))
 
 
-def _by_key(found: Iterable[Believed]) -> Keys:
+def _by_key(found: Iterable[Believed], names: Names) -> Keys:
+    """Return what is believed by key, in whatever spelling or by whichever alias it was said."""
     keys = defaultdict(list)
     for one in found:
-        keys[one.namespace, one.user, one.subject, one.predicate].append(one)
+        key = names[one.namespace, one.user].key(one.subject, one.predicate)
+        keys[one.namespace, one.user, key.both].append(one)
     return keys
 
 

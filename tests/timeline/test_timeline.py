@@ -225,6 +225,17 @@ def test_a_difference_tells_what_is_believed_otherwise(alice, bob, carol, main):
     assert stays["id"] not in str(found)
 
 
+def test_a_key_is_one_whatever_it_is_called(alice, bob, carol, main):
+    claim = {"subject": "Ann", "predicate": "employer", "value": "Acme"}
+    said(bob, "", source="document", claim=claim)
+    point = _now()
+    newer = {**claim, "subject": "ann", "predicate": "works_at", "value": "Globex"}
+    assert said(alice, "", claim=newer)["superseded"]
+    (found,) = get(carol, "timeline/difference", namespace=main, since=point.isoformat())["keys"]
+    sides = [[one["value"] for one in found[side]] for side in ("before", "after")]
+    assert (found["predicate"], sides) == ("works_at", [["Acme"], ["Globex"]])
+
+
 def test_a_difference_of_what_was_forgotten_names_no_text(alice, carol):
     point = _now()
     gone = said(alice, "$7", source="user_explicit")
