@@ -8,6 +8,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
+from types import SimpleNamespace
 
 import httpx2
 import openai
@@ -210,7 +211,7 @@ def test_a_chat_whose_capture_is_stopped_is_captured_later(send, upstream, captu
 def test_a_key_is_known_for_a_while_and_forgotten_at_once_when_it_is_revoked(monkeypatch, now):
     at = [0.0]
     monkeypatch.setattr(callers, "_acquaintances", TTLCache(callers.MOST, callers.GRACE, timer=lambda: at[0]))
-    found, holder = [object()], callers._cached_caller
+    found, holder = [SimpleNamespace(owner="alice")], callers._cached_caller
     monkeypatch.setattr(callers, "principal_of_key", lambda key, *, now: found[0])
     assert callers._look_up("key", now) is holder("key", now) is found[0]
     at[0] = callers.GRACE
