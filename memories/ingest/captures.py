@@ -27,7 +27,7 @@ ATTEMPTS = 12  # over about four hours
 CAPTURED = Counter("nova_proxy_captured", "Turns of chats that became memories.", ["role"])
 SKIPPED = Counter("nova_proxy_skipped", "Turns of chats that did not become memories.", ["reason"])
 log = structlog.get_logger(__name__)
-KEEP = "SELECT id FROM memories_namespace WHERE project_id = %s AND id = ANY (%s::uuid[]) FOR KEY SHARE"
+KEEP = "SELECT id FROM memories_namespace WHERE project_id = %s AND id = ANY (%s::uuid[]) ORDER BY id FOR KEY SHARE"
 
 # What was handed out: text and authority of each memory.
 HandedOut = list[tuple[str, int]]
@@ -69,7 +69,7 @@ def capture(
     """Write down what was said, for a worker; None when nobody said anything. Raise NotFound, NotPermitted.
 
     `begun_in`: what there was when the chat began (`scopes_of_chat`); None too where any of it was deleted meanwhile,
-    for then the user was erased.
+    for then the user was erased, or a namespace with memories of theirs.
     """
     principal.require("write")
     if principal.key_id is None:

@@ -7,7 +7,7 @@ from typing import Any
 from conflicts.authority import SOURCE_RANK
 from conflicts.free_text import agrees, standing_of
 from conflicts.keys import Naming, canonical_key, naming
-from conflicts.public import ClaimDraft, Statement
+from conflicts.public import ClaimDraft
 from memories.extraction import (
     FROM_THE_USER,
     Extracted,
@@ -37,28 +37,28 @@ def reread(
     """Return what a memory claims with this text, of what it claimed with its former one.
 
     What was read, which has a place in the text, is read anew; what a caller named stays, unless the new text states
-    another value of a key that has only one, which is believed as what was named, or denies it. Where nothing was
-    claimed nothing is read.
+    another value of a key that has only one: that is believed as what was named. Where nothing was claimed nothing is
+    read.
     """
     if not claims:
         return []
     read = [claim for claim in claims if claim.span]
     before = [Said(claim.subject, claim.predicate) for claim in read]
     speaker = _speaker(fragment, read, before, former)
-    reading, was = (_read(fragment, text, extra, before, speaker) for text in (content, former))
-    anew = reading.claims_for(fragment)
+    anew = _read(fragment, content, extra, before, speaker).claims_for(fragment)
     pasted = _is_pasted(fragment, content)
     if pasted:
         lesser = SOURCE_RANK[SourceClass.USER_IMPLICIT]
         anew = [replace(claim, authority=min(lesser, claim.authority or lesser)) for claim in anew]
-    denials = [one for one in reading.statements if one.negated and one not in was.statements]
-    named = _undenied(fragment, [claim for claim in claims if not claim.span], denials)
-    stated = {_words(claim) for claim in was.claims_for(fragment)}
+    named = [claim for claim in claims if not claim.span]
+    stated = {_words(claim) for claim in _read(fragment, former, extra, before, speaker).claims_for(fragment)}
     news = [claim for claim in anew if _words(claim) not in stated]
     replaced = _replaced(fragment, named, news) if named and news else {}
     kept = [claim for claim in named if claim not in replaced]
     found = anew if read else [claim for claim in anew if claim in replaced.values()]
-    heirs = {} if pasted else {_words(other): claim.authority for claim, other in replaced.items()}
+    heirs = (
+        {} if pasted or extra.get(MATERIAL) else {_words(other): claim.authority for claim, other in replaced.items()}
+    )
     found = [replace(one, authority=heirs.get(_words(one), one.authority)) for one in found]
     return [*kept, *(_as_before(fragment, claim, read) for claim in found)][:MOST_CLAIMS]
 
@@ -114,23 +114,11 @@ def _replaced(
     return {
         claim: other
         for claim in named
-        if claim.scope == ClaimScope.GLOBAL and names.exclusive(claim.predicate, said_exclusive=False)
-        for other in news
+        if claim.scope == ClaimScope.GLOBAL and not claim.valid_until
+        if names.exclusive(claim.predicate, said_exclusive=False)
+        for other in reversed(news)  # of two values the first one counts
         if _is_another_value(claim, other, names)
     }
-
-
-def _undenied(fragment: Fragment, named: Sequence[ClaimDraft], denials: Sequence[Statement]) -> Sequence[ClaimDraft]:
-    """Return the claims that are not denied."""
-    if not (named and denials):
-        return named
-    names = naming(fragment.project_id, [fragment.namespace_id])[fragment.namespace_id]
-    denied = {(names.key(one.subject, one.predicate).both, names.value(one.predicate, one.value)) for one in denials}
-    return [
-        claim
-        for claim in named
-        if (names.key(claim.subject, claim.predicate).both, names.value(claim.predicate, claim.value)) not in denied
-    ]
 
 
 def _is_another_value(claim: ClaimDraft, other: ClaimDraft, names: Naming) -> bool:

@@ -134,7 +134,7 @@ def compare(principal: Principal, namespace: str, other: str, *, now: datetime.d
             raise TooMuchChanged(f"they differ in more than {MOST_CLAIMS:,} claims")
         sides = [_believed(principal, BeliefQuery(namespace=name), changed, now=now) for name in (other, namespace)]
         names = _names(principal, [*others, *rows], named=namespace)
-    told = [[replace(one, namespace=namespace) for one in side if one.id in claims_of] for side in sides]
+    told = [[replace(one, namespace=parts_of(namespace)[0]) for one in side if one.id in claims_of] for side in sides]
     return _differing(*(_by_key(side, names) for side in told))
 
 

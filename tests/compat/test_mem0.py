@@ -109,6 +109,8 @@ def test_added_again_it_keeps_its_metadata(mem0):
     assert metadata(metadata={"k": "v", "n": 5}) == {"k": "v", "n": 5}
     assert metadata() == {"k": "v", "n": 5}
     assert metadata(metadata={"k": "w"}) == {"k": "w", "n": 5}
+    mem0("post", "v3/memories/add/", add_body(HERON, **ALICE, metadata={"a": "x" * 60_000}))
+    mem0("post", "v3/memories/add/", add_body(HERON, **ALICE, metadata={"b": "x" * 60_000}), status=400)
 
 
 def test_deleting_forgets(mem0, heron, count):

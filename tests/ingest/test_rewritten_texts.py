@@ -186,15 +186,32 @@ def test_what_takes_the_place_of_a_named_claim_is_believed_as_that(rewrite, alic
     assert (told["status"], told["superseded"]) == ("quarantined", [])
 
 
-def test_what_a_caller_named_goes_where_the_new_text_denies_it(rewrite, claims_of, alice):
-    works = _named(predicate="works_at", value="Acme")
-    body = {"namespace": "acme:main", "content": "Ann works at Acme.", "claims": [_named(), works]}
+def test_material_takes_no_place_by_what_was_named(rewrite, alice):
+    claim = {"subject": "launch", "predicate": "budget", "value": "$750"}
+    said = {
+        "namespace": "acme:main",
+        "content": "The launch budget is $750.",
+        "provenance": {"source": "user_explicit"},
+    }
+    body = {**said, "claim": claim, "extra": {"carries_material": True}}
     row = Fragment(id=alice.client.post(FRAGMENTS, body, format="json").json()["id"])
-    rewrite(row, "Ann does not work at Acme any more.")
-    assert claims_of(row) == [("ann", "lives_in", "Lisbon", "active", None)]
-    rewrite(row, "Ann does not work at Acme any more.", claim=works)  # against the text, on purpose
-    rewrite(row, "So it is: Ann does not work at Acme any more.")
-    assert claims_of(row) == [("ann", "works_at", "Acme", "active", None)]
+    changed = rewrite(row, "The launch budget is $650.")
+    assert [(one["value"], one["authority"]) for one in changed["claims"]] == [("$650", 1)]
+
+
+def test_of_two_values_in_the_text_the_first_one_takes_the_place(rewrite, claims_of, alice):
+    body = {"namespace": "acme:main", "content": "Ann lives in Lisbon.", "claim": _named()}
+    row = Fragment(id=alice.client.post(FRAGMENTS, body, format="json").json()["id"])
+    rewrite(row, "Ann lives in Porto. Ann lives in Faro.")
+    assert [claim[2] for claim in claims_of(row)] == ["Porto"]
+
+
+def test_what_held_for_a_time_is_replaced_by_no_text_of_now(rewrite, claims_of, alice):
+    period = {"valid_from": "2019-01-01T00:00:00Z", "valid_until": "2021-01-01T00:00:00Z"}
+    body = {"namespace": "acme:main", "content": "Ann lived in Lisbon.", "claim": _named(**period)}
+    row = Fragment(id=alice.client.post(FRAGMENTS, body, format="json").json()["id"])
+    rewrite(row, "Ann lives in Porto.")
+    assert [claim[2] for claim in claims_of(row)] == ["Lisbon"]
 
 
 def test_what_a_caller_named_against_the_text_stays(rewrite, claims_of, alice):

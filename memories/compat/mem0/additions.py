@@ -14,6 +14,7 @@ from memories.ingest import Draft
 from memories.ingest.files import Message
 from memories.ingest.messages import drafts_of
 from memories.models import Fragment
+from memories.rest.inputs import Extra
 
 
 def drafts(values: dict[str, Any], whose: AskedMemories, *, namespace: str) -> list[Draft]:
@@ -44,24 +45,22 @@ def keyed_drafts(principal: Principal, wanted: list[Draft], whose: AskedMemories
     """Return the drafts under keys of their own: equal texts of two entities are two memories.
 
     Added again by the same, a text is the memory that it was, with the metadata that it had and what comes now, unless
-    that says something else by now.
+    that says something else by now. Raise ValidationError where that is more than metadata may be.
     """
     entities = {**whose.entities, **({"user_id": whose.user} if whose.user else {})}
     keys = [_key(entities, draft.content) for draft in wanted]
     with access.enter(principal, why="add"):
         namespaces = access.readable(principal, sorted({draft.namespace for draft in wanted}))
         rows = Fragment.objects.within(principal.project_id).in_namespaces(namespaces)
-        known = {
-            key: (text, extra) for key, text, extra in rows.filter(key__in=keys).values_list("key", "content", "extra")
-        }
+        stands = rows.filter(key__in=keys).values_list("key", "content", "extra")
+        known = {key: (text, extra) for key, text, extra in stands}
     made = []
     for draft, key in zip(wanted, keys, strict=True):
         text, extra = known.get(key, (draft.content, {}))
-        is_same = text == draft.content
-        more: dict[str, Any] = (
-            {"key": key, "extra": {**extra, **draft.extra}} if is_same else {"key": f"mem0:{uuid.uuid4().hex}"}
-        )
-        made.append(replace(draft, **more))
+        if text == draft.content:
+            made.append(replace(draft, key=key, extra=Extra().run_validation({**extra, **draft.extra})))
+        else:
+            made.append(replace(draft, key=f"mem0:{uuid.uuid4().hex}"))
     return made
 
 
