@@ -34,7 +34,7 @@ PAGES = {
     "/health/": 40,
     "/rollbacks/": 21,
     "/timeline/": 21,
-    "/timeline/changes/?since=2026-01-01T00:00:00Z": 30,
+    "/timeline/changes/?since=2026-01-01T00:00:00Z": 31,
     "/tombstones/": 16,
     "/operations/": 15,
     "/operations/?run=compact": 22,
