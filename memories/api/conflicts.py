@@ -16,13 +16,13 @@ from memories import access, ingest
 from memories.access import Principal
 from memories.api.pagination import page_of, paged
 from memories.api.votes import Nothing
+from memories.models.fragment import CONTENT_LIMIT
 from memories.rest.authentication import principal_of
 from memories.rest.conflicts import ConflictAnswer, ConflictQuery, answers
 from memories.rest.entity_tags import IF_MATCH
 from memories.rest.fields import AboutUser, Flag, Strict, Text, Whole, validated, validated_query
 from memories.rest.fragments import IDEMPOTENCY
 from memories.rest.idempotency import IdempotentAnswer, answer_once
-from memories.rest.inputs import Content
 
 NARROWING = ("kind", "namespace", "subject", "predicate")
 
@@ -30,7 +30,7 @@ NARROWING = ("kind", "namespace", "subject", "predicate")
 class CorrectionInput(Strict):
     """What is true instead of what the newcomer says."""
 
-    content = Content()
+    content = Text(max_length=CONTENT_LIMIT)
     value = Text(max_length=1000, required=False, allow_blank=True, default="")
 
 

@@ -18,7 +18,7 @@ from memories.rest.answers import StoredAnswer
 from memories.rest.authentication import principal_of
 from memories.rest.fields import AboutUser, Flag, Moment, Strict, Text, Whole, validated, words
 from memories.rest.fragments import IDEMPOTENCY
-from memories.rest.inputs import Content, agent_form, namespace_form
+from memories.rest.inputs import agent_form, namespace_form
 from memories.rest.search import QUERY_LIMIT, WIDE, FloorField, SearchAnswer, SearchInput, search_answer
 
 FALLBACK = "atlas"
@@ -86,7 +86,7 @@ class BuildInput(EventInput):
 class RetrospectiveInput(EventInput):
     """What was learnt."""
 
-    insights = serializers.ListField(child=Content(), min_length=1, max_length=100)
+    insights = serializers.ListField(child=Text(max_length=CONTENT_LIMIT), min_length=1, max_length=100)
 
 
 class EnrichInput(AboutUser):

@@ -13,13 +13,14 @@ from memories import access
 from memories.access import NotFound
 from memories.bridges.events import ID_LIMIT, EventInput, store_event, voucher_fields
 from memories.ingest import Draft, find_previous
+from memories.models import CONTENT_LIMIT
 from memories.models.enums import FragmentType, SourceType
 from memories.rest.answers import FragmentAnswer, StoredAnswer
 from memories.rest.authentication import principal_of
 from memories.rest.fields import AboutUser, Flag, Number, Strict, Text, Whole, validated, words
 from memories.rest.fragments import IDEMPOTENCY, answer_of
 from memories.rest.idempotency import IdempotentAnswer, answer_once
-from memories.rest.inputs import Content, namespace_form
+from memories.rest.inputs import namespace_form
 from memories.rest.search import QUERY_LIMIT, WIDE, FloorField, SearchAnswer, SearchInput, search_answer
 
 
@@ -27,7 +28,7 @@ class NodeInput(Strict):
     """A pattern of the vault."""
 
     id = Text(max_length=ID_LIMIT)
-    content = Content()
+    content = Text(max_length=CONTENT_LIMIT)
     confidence = Number(min_value=0, max_value=1)
     tags = words(required=False)
 
@@ -49,7 +50,7 @@ class ResolutionBody(Strict):
     """How a conflict of tastes was resolved."""
 
     id = Text(max_length=ID_LIMIT)
-    content = Content()
+    content = Text(max_length=CONTENT_LIMIT)
     steps = words(longest=500, required=False)
     confidence = Number(min_value=0, max_value=1)
 

@@ -8,7 +8,7 @@ from django.core.validators import RegexValidator
 from drf_spectacular.utils import extend_schema_serializer
 from rest_framework import serializers
 
-from conflicts.keys import says_something, visible
+from conflicts.keys import says_something
 from conflicts.public import ClaimDraft
 from memories.ingest import Draft
 from memories.models import CONTENT_LIMIT, KEY_LIMIT
@@ -100,20 +100,6 @@ def _length(data: dict[str, Any]) -> int:
     return len(text) + more
 
 
-class Content(Text):
-    """A memory's text, which shows something."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(max_length=CONTENT_LIMIT, **options)
-
-    def to_internal_value(self, data: Any) -> str:
-        """Return the text. Raise ValidationError for one of which nobody sees anything."""
-        text = super().to_internal_value(data)
-        if not any(visible(character).strip() for character in text):
-            self.fail("blank")
-        return text
-
-
 class Details(Strict):
     """What may be said of a fragment when it is stored and changed later."""
 
@@ -139,7 +125,7 @@ class FragmentInput(Details):
     user = UserField(help_text="Whose memory: it lies in the scope of this user below the namespace.")
     project_id = Text(max_length=63, required=False)
     agent_id = Text(max_length=63, required=False, validators=[agent_form])
-    content = Content()
+    content = Text(max_length=CONTENT_LIMIT)
     key = Text(
         max_length=KEY_LIMIT,
         required=False,
@@ -190,7 +176,7 @@ class FragmentBatch(AboutUser):
 class FragmentChange(Details, AboutUser):
     """What is to change; `revision` is the one that was read."""
 
-    content = Content(required=False)
+    content = Text(max_length=CONTENT_LIMIT, required=False)
     claim = ClaimInput(required=False, allow_null=True)
     claims = serializers.ListField(
         child=ClaimInput(), max_length=MOST_CLAIMS, required=False, help_text="All its claims, instead of claim."

@@ -10,8 +10,9 @@ from rest_framework import serializers
 from memories import strict_json
 from memories.compat.mem0.export_shapes import ExportShape
 from memories.compat.mem0.filters import ANY, ENTITIES, AskedMemories, Conditions, Instant, asked
+from memories.models import CONTENT_LIMIT
 from memories.rest.fields import Flag, Id, Number, Strict, Text, UserField, Whole
-from memories.rest.inputs import Content, Extra, agent_form
+from memories.rest.inputs import Extra, agent_form
 from memories.rest.search import QUERY_LIMIT
 
 LONGEST_SCHEMA, LONGEST_TICKET = 16_000, 100_000  # characters
@@ -120,7 +121,7 @@ class PageQuery(Strict):
 class ChangeInput(Strict):
     """What is to change."""
 
-    text = Content(required=False)
+    text = Text(max_length=CONTENT_LIMIT, required=False)
     metadata = Extra(required=False)
     timestamp = Instant(required=False)
 
