@@ -149,6 +149,21 @@ def test_a_member_can_log_in(db, monkeypatch):
     assert principal_of_member(user, project="elsewhere") is None
 
 
+def test_a_new_project_is_said_to_be_one(db, monkeypatch):
+    add = ("member", "add", "--username", "mara", "--role", "viewer", "--password-stdin")
+    monkeypatch.setattr("sys.stdin", io.StringIO("a-long-enough-secret\n" * 3))
+    assert run(*add, "--project", "amce").strip() == "mara is viewer of amce, a new project."
+    assert run(*add, "--project", "amce").strip() == "mara is viewer of amce."
+    assert json.loads(run(*add, "--project", "acme", "--json"))["project_created"] is True
+
+
+def test_without_a_terminal_a_password_is_read_from_standard_input_only(db, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.StringIO("a-long-enough-secret\n"))
+    with pytest.raises(CommandError, match="--password-stdin"):
+        run("member", "add", "--project", "acme", "--username", "mara", "--role", "viewer")
+    assert not Project.objects.filter(name="acme").exists()
+
+
 def test_weak_passwords_and_unknown_roles_are_refused(db, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.StringIO("123\n"))
     with pytest.raises(CommandError):

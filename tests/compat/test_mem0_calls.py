@@ -70,12 +70,27 @@ def two(add):
 
 def test_a_batch_changes_memories_of_several_users(ask, two):
     changes = [{"memory_id": two[0], "text": "My heron left."}, {"memory_id": two[1], "metadata": {"seen": 2}}]
-    assert ask("put", "v1/batch/", {"memories": changes}) == {"message": "Successfully updated 2 memories"}
+    assert ask("put", "v1/batch/", {"memories": changes}) == {
+        "message": "Successfully updated 2 memories",
+        "waiting": [],
+    }
     heron, otter = (ask("get", f"v1/memories/{one}/") for one in two)
     assert (heron["memory"], heron["user_id"], otter["memory"]) == ("My heron left.", "ann", OTTER)
     assert otter["metadata"] == {"seen": 2}
     told = [row["old_memory"] for row in ask("get", f"v1/memories/{two[0]}/history/")]
     assert told == [None, HERON]
+
+
+def test_an_update_says_when_it_waits_for_a_person(ask, add, agent_of, project):
+    add("My budget is $650.", user_id="ann")
+    tool = agent_of(project, owner="tool").client
+    said = {"messages": [{"role": "user", "content": "I live in Oslo."}], "user_id": "ann"}
+    (city,) = ask("post", "v3/memories/add/", said, client=tool)["results"]
+    changed = ask("put", f"v1/memories/{city['id']}/", {"text": "My budget is $700."}, client=tool)
+    assert changed["status"] == "quarantined"
+    again = [{"memory_id": city["id"], "text": "My budget is $800."}]
+    assert ask("put", "v1/batch/", {"memories": again}, client=tool)["waiting"] == [city["id"]]
+    assert ask("put", f"v1/memories/{city['id']}/", {"text": "I live in Bergen."}, client=tool)["status"] == "active"
 
 
 def test_a_batch_forgets_for_good(ask, two, count):

@@ -40,6 +40,7 @@ def memory_answer(row: Fragment) -> dict[str, Any]:
         "categories": [row.category] if row.category else [],
         "created_at": row.created_at,
         "updated_at": row.updated_at,
+        "status": row.status,
     }
 
 
@@ -143,13 +144,16 @@ def _forget_in(principal: Principal, namespace: Namespace, ids: Sequence[uuid.UU
         erasure.forget_all(principal, namespace, request, expected=len(ids), authority=authority, now=timezone.now())
 
 
-def revise_each(named: Sequence[Named], changes: Mapping[uuid.UUID, dict[str, Any]]) -> None:
-    """Change memories, all or none, as `revise` does. Raise as that does."""
+def revise_each(named: Sequence[Named], changes: Mapping[uuid.UUID, dict[str, Any]]) -> list[uuid.UUID]:
+    """Change memories, all or none, as `revise` does; return those that wait for a person now. Raise as that does."""
     texts = {memory_id: change["content"] for memory_id, change in changes.items() if "content" in change}
     vectors = embed(list(texts.values()), model=active_model()) if texts else []
     routings = route_kept(list(texts.values())) if texts else []
     read = {one: ReadText(*both) for one, both in zip(texts, zip(vectors, routings, strict=True), strict=True)}
     now = timezone.now()
     with access.enter(named[0].principal, why="revise"):
-        for one in sorted(named, key=attrgetter("id")):
+        admitted = [
             revise(one.principal, one.id, changes=changes[one.id], revision=None, now=now, read=read.get(one.id))
+            for one in sorted(named, key=attrgetter("id"))
+        ]
+    return [one.fragment.pk for one in admitted if one.fragment.status == Status.QUARANTINED]

@@ -259,8 +259,8 @@ class Mem0BatchView(MemZeroView):
         """Changes each."""
         rows = validated(BatchChange, request.data)["memories"]
         changes = {row.pop("memory_id"): changes_of(row) for row in rows}
-        revise_each(named_memories(request, list(changes)), changes)
-        return Response({"message": f"Successfully updated {len(changes)} memories"})
+        waiting = revise_each(named_memories(request, list(changes)), changes)
+        return Response({"message": f"Successfully updated {len(changes)} memories", "waiting": waiting})
 
     def delete(self, request: Request) -> Response:
         """Forgets each for good."""

@@ -13,11 +13,19 @@ from django_typer.management import TyperCommand, command, initialize
 from typer import Option
 
 from memories.access import keys, logins, members
-from memories.models import LoginEvent
+from memories.models import LoginEvent, Project
 from memories.models.enums import LoginOutcome, Role
 
 Username = Annotated[str, Option(help="The person's name for logging in.")]
 Json = Annotated[bool, Option("--json", help="Print JSON.")]
+
+
+def _password(*, from_stdin: bool) -> str:
+    if from_stdin:
+        return sys.stdin.readline().rstrip("\n")
+    if not sys.stdin.isatty():
+        raise CommandError("There is no terminal to ask for the password: give it by --password-stdin.")
+    return getpass.getpass()
 
 
 class Command(TyperCommand):
@@ -46,21 +54,23 @@ class Command(TyperCommand):
             raise CommandError(f"Unknown role {role!r}; use one of {', '.join(Role.values)}.")
         user = get_user_model()._default_manager.filter(username=username).first()
         made = user is None
+        is_new_project = not Project.objects.filter(name=project).exists()
         try:
             if user is not None and email:
                 members.set_email(user, email)
             if user is None or password_stdin:
-                password = sys.stdin.readline().rstrip("\n") if password_stdin else getpass.getpass()
+                password = _password(from_stdin=password_stdin)
                 with transaction.atomic():
                     user = members.make(username, password, known=user, email=email)
                     keys.ensure_project(project)
         except (members.BadMember, keys.BadGrant) as error:
             raise CommandError(str(error)) from error
         members.enrol(keys.ensure_project(project), user, role=role)
+        told = {"username": username, "project": project, "role": role, "created": made}
         if as_json:
-            self.stdout.write(json.dumps({"username": username, "project": project, "role": role, "created": made}))
+            self.stdout.write(json.dumps({**told, "project_created": is_new_project}))
         else:
-            self.stdout.write(f"{username} is {role} of {project}.")
+            self.stdout.write(f"{username} is {role} of {project}{', a new project' if is_new_project else ''}.")
 
     @command(name="email")
     def set_email(
