@@ -10,9 +10,9 @@ from django.test import Client
 
 from conflicts.models import PendingConflict
 from conflicts.public import ClaimDraft
-from memories import access
+from memories import access, jobs
 from memories.access import keys
-from memories.models import Membership
+from memories.models import Backup, Fragment, Membership, Operation
 from tests.conftest import stored
 
 
@@ -126,3 +126,31 @@ def now_is(principal, conflict):
 
 def decide(client, conflict, action, **more):
     return post(client, "/review/decide/", item=f"{conflict.id}:{conflict.revision}", action=action, **more)
+
+
+@pytest.fixture
+def work(principal):
+    """Runs what is queued, and what that queues."""
+
+    def do():
+        while queued := _queued(principal):
+            for operation_id in queued:
+                jobs.run(principal, operation_id)
+
+    return do
+
+
+def _queued(principal):
+    with access.enter(principal, why="test"):
+        return list(Operation.objects.filter(state="queued").values_list("id", flat=True))
+
+
+@pytest.fixture
+def backup(adam, store, principal, work):
+    """One of a memory that is gone since."""
+    row = store("acme:main", "The heron nests behind the mill.")
+    assert post(adam, "/backups/", policy="full").status_code == 303
+    work()
+    with access.enter(principal, why="test"):
+        Fragment.objects.filter(id=row.id).delete()
+        return Backup.objects.get()
