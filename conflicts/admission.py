@@ -237,8 +237,8 @@ def _evaluate(
     evaluation = _evaluation(newcomers, claims=claims, now=now, states=states)
     # As the names: what was read before the namespaces were locked does not count.
     claimed = None if claims or states is None else {place for place, state in states.items() if state.is_claimed}
-    texts, beside = [n.fragment for n in newcomers], [n.claims for n in newcomers]
-    found = read_statements(texts, evaluation.namings, beside=beside, claimed=claimed, now=now)
+    texts, beside, stated = zip(*((n.fragment, n.claims, n.statements) for n in newcomers), strict=True)
+    found = read_statements(texts, evaluation.namings, beside=beside, stated=stated, claimed=claimed, now=now)
     changes = 0 if returning else sum(shadow.changes for shadow in found)
     if changes and not claims:
         evaluation = _evaluation(

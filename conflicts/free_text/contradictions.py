@@ -24,7 +24,6 @@ FAR, BEFORE = 70, 25  # characters between a cue and its value, and before both
 FARTHER = 160  # for who is suspicious
 MOST_CLAUSES = 8
 SPEAKERS = frozenset({"we", "us", "our"})  # of whom the user may be none
-SHORT = 200  # characters of a word on oneself
 OFTEN_READ = 600  # characters of a text that an answer is read for
 LINKS = word_list(__file__, "links")
 BLOCKED = {
@@ -68,14 +67,6 @@ REFUTED_BEFORE = re.compile(
     r"|exactly|just|called|named|know|think|believe|say|said|i|we|that|liv(?:e|es|ed|ing)|work|works|worked|working|be"
     r"|been|go|going|even|ever|my|his|her|their|our|your|is|it|due|until|from|as|with|based|located|set|currently|now"
     r"|like|likes)\W+){0,6}\W*$",
-    re.IGNORECASE,
-)
-# Said of oneself as a guess, a wish, a joke, a question or of a time that is over.
-HEDGED = re.compile(
-    r"\?|\b(?:doubt\w*|hop(?:e|es|ed|ing)|(?:not|n't|isn't) (?:so )?(?:sure|certain|true)|unsure|jok(?:e|ing)|kidding"
-    r"|(?:'d|would) (?:like|love|prefer) to (?!change|update|set|make|raise|lower|increase|correct|move)"
-    r"|guess\w*|maybe|perhaps|possibly|probably|think|thought|believe|slogan|rhyme|poem|was|were|used to|once"
-    r"|in (?:the|my|this|a) (?:game|story|book|novel|dream|film|movie|song))\b",
     re.IGNORECASE,
 )
 DENIED_AFTER = re.compile(
@@ -130,7 +121,6 @@ OBLIGED = re.compile(
     r"\b(?:by|before|until|no later than|not later than)\b",
     re.IGNORECASE,
 )
-FIRST_PERSON = re.compile(r"\b(?:i|my|our|we)\b", re.IGNORECASE)
 FOREIGN = re.compile(
     r"[\"“”«»`<>\n|{}\[\]#]|(?<!\w)'|:\s|https?:|\b(?:said|says|saying|told|tells|wrote|writes|written|according|reads|claims?"
     r"|claimed|mention\w*|report\w*|state[sd]|quot\w+|page|website|site|e?-?mail|document|article|message|note|letter|file"
@@ -261,12 +251,6 @@ def is_spoken_of(text_passages: Sequence[Passage], claim: Standing) -> bool:
         for passage in text_passages
         for span in _cue_spans(passage, claim.predicate, cues)
     )
-
-
-def is_said_plainly(text: str) -> bool:
-    """Whether a text is somebody's own short word on themselves: no quotation, no report, no doubt, nothing pasted."""
-    by_speaker = len(text) <= SHORT and bool(FIRST_PERSON.search(text))
-    return by_speaker and not FOREIGN.search(text) and not HEDGED.search(text)
 
 
 def read(text: str) -> list[Passage]:

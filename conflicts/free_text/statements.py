@@ -9,6 +9,7 @@ import re
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from django.db.models import Q
 
@@ -21,11 +22,11 @@ from conflicts.free_text.contradictions import (
     cues_of,
     find_contradiction,
     find_difference,
-    is_said_plainly,
     read,
 )
 from conflicts.free_text.cues import CUES
 from conflicts.free_text.mentions import mentions_of
+from conflicts.free_text.own_words import is_said_plainly, said_of_own
 from conflicts.free_text.passages import Passage, stems_of
 from conflicts.gate import Period
 from conflicts.keys import Naming, naming
@@ -88,13 +89,15 @@ def read_statements(
     namings: Mapping[uuid.UUID, Naming],
     *,
     beside: Sequence[Sequence[ClaimDraft]] = (),
+    stated: Sequence[Sequence[Statement]] = (),
     claimed: set[uuid.UUID] | None = None,
     now: datetime.datetime,
 ) -> list[Shadow]:
     """Return what each text says against claims that are stronger, by a ruling too, or its owner's own and no stronger.
 
-    One's own are changed only by what was said plainly, in the first person: what somebody pastes or quotes is not
-    their word. The claims `beside` each text tell of what its words leave open. `claimed` are the namespaces in which
+    One's own are changed only by what each text was read to state for certain (`stated`), said plainly, in the first
+    person: what somebody pastes, quotes, plans or remarks is not their word. The claims `beside` each text tell of what
+    its words leave open. `claimed` are the namespaces in which
     a claim stands, where that was read in this transaction.
     """
     project_id = fragments[0].project_id
@@ -102,18 +105,23 @@ def read_statements(
         claimed = Claim.objects.watched({f.namespace_id for f in fragments}, above=0)
     statements = [read(f.wording) if f.namespace_id in claimed else [] for f in fragments]
     keys = _keys_of(statements, fragments, namings, claimed)
+    for fragment, spoken, told in zip(fragments, keys, stated, strict=False):
+        if told and fragment.namespace_id in claimed and is_said_plainly(fragment.wording):
+            names = namings[fragment.namespace_id]
+            spoken.update(names.key(one.subject, one.predicate).both for one in told)
     found = _standing(project_id, claimed, sorted(set().union(*keys)), now=now)
     ruled, barred = _ruled(project_id, [claim for claims in found.values() for claim in claims])
     against = [
         [claim for key in keys_of_text for claim in found.get((fragment.namespace_id, key), ())]
         for fragment, keys_of_text in zip(fragments, keys, strict=True)
     ]
+    nothing: Sequence[Any] = [()] * len(fragments)
     return [
-        _shadow_of(fragment, passages, claims, namings, ruled=ruled, barred=barred, beside=drafts)
+        _shadow_of(fragment, passages, claims, namings, ruled=ruled, barred=barred, beside=drafts, stated=told)
         if claims
         else Shadow()
-        for fragment, passages, claims, drafts in zip(
-            fragments, statements, against, beside or [()] * len(fragments), strict=True
+        for fragment, passages, claims, drafts, told in zip(
+            fragments, statements, against, beside or nothing, stated or nothing, strict=True
         )
     ]
 
@@ -221,6 +229,7 @@ def _shadow_of(
     ruled: Mapping[uuid.UUID, int],
     barred: Mapping[tuple[uuid.UUID, bytes], int],
     beside: Sequence[ClaimDraft],
+    stated: Sequence[Statement],
 ) -> Shadow:
     statements, under_rulings, change, unsure = [], list[Statement](), None, set()
     plainly = is_said_plainly(fragment.wording) and not fragment.extra.get(MATERIAL)
@@ -235,7 +244,8 @@ def _shadow_of(
             continue
         names = namings[claim.namespace_id]
         standing = standing_of(claim, names)
-        against = find_contradiction(passages, standing)
+        own_word = said_of_own(fragment.wording, passages, claim, standing, stated=stated, names=names) if own else None
+        against = own_word or (find_contradiction(passages, standing) if is_held or is_barred else None)
         if is_barred and against and against.sure and not against.negated:
             under_rulings.append(_statement(claim, against, takes_back=False))
         if not (is_held or own):
@@ -244,7 +254,7 @@ def _shadow_of(
             against = _told_beside(passages, standing, beside, names) or against
         if not own and not (against and against.sure) and standing.predicate in CUES:
             unsure.add(bytes(claim.key_digest))
-        if against is None or not (claim.exclusive or against.negated) or not (against.sure or own):
+        if against is None or not (claim.exclusive or against.negated) or not against.sure:
             continue
         if _is_kept_beside(against, claim, claims, names) or _claims_otherwise(claim, beside, names):
             continue

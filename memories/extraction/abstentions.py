@@ -10,6 +10,8 @@ from memories.extraction.values import FLAGS
 from memories.language.word_lists import STOPWORDS, listed
 
 OPPOSITES = {"likes": "dislikes", "eats": "avoids", "drinks": "avoids"}
+# Whatever else they say: of one thing nobody says both.
+OPPOSED = {"likes": "dislikes", "dislikes": "likes"}
 # Said outright: "I don't only drink tea", "I no longer like it" and "we used to eat meat" say something else.
 PLAINLY = re.compile(
     r"(?:I|we)\s(?:(?:also|really|personally)\s)?(?:(?:do|can)(?:n't|\snot)|can't|cannot|never)\s(?:really\s|ever\s)?"

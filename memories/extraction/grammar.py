@@ -29,7 +29,7 @@ def either(phrases: Iterable[str]) -> str:
 PLAIN = {ord(odd): plain for odd, plain in [("’", "'"), ("ʼ", "'"), ("\u00a0", " "), ("\u202f", " "), ("\t", " ")]}
 # A run of marks is taken where it begins, and let go at once inside: to try it there again would take quadratic time.
 SENTENCE_END = re.compile(
-    r"[.!?](?<![.!?].)(?<!\b[A-Z].)(?<!\b(?:Dr|Mr|Ms|St).)(?<!\bMrs.)(?<!\bProf.)[.!?]*+[\"”')*]*+(?:\s|$)|;|$"
+    r"[.!?](?<![.!?].)(?<!\b[A-Z]\.)(?<!\b(?:Dr|Mr|Ms|St)\.)(?<!\bMrs\.)(?<!\bProf\.)[.!?]*+[\"”')*]*+(?:\s|$)|;|$"
 )
 # A line that goes on in the next one: as long as those of a page, and no end of a sentence.
 WRAPPED = re.compile(r"^(.{40,}[^\s.!?;:,])\n(?=[a-z][\w']*[ ,.!?])", re.MULTILINE)
@@ -78,11 +78,11 @@ BECOMES = re.compile(
     r"(?:'s|\sis|\sare|\sremains|\sequals)(?P<not>n't|\snot|\sno longer)?"
     r"(?:\s(?:now|currently|still|actually|always|only|really|just|also|exactly|on|at|set (?:to|at)"
     r"|(?P<about>about|around|roughly|probably|approximately|maybe))){0,3}\s"
-    r"|(?:\shas|\swas)?(?:\sbeen)?\s(?:changed|increased|decreased|gone up|gone down"
-    r"|raised|lowered|updated|moved|set)\sto\s",
+    r"|(?:\shas|\swas)?(?:\sjust)?(?:\sbeen)?\s(?:changed|increased|decreased|(?:gone|went) (?:up|down)|rose|fell"
+    r"|dropped|grew|raised|lowered|cut|updated|moved|set)(?:\sfrom\s\S{1,20})?\sto\s",
     FLAGS,
 )
-IS_NEXT = r"(?:is|isn't|are|has|was|remains|changed|equals)\b"
+IS_NEXT = r"(?:is|isn't|are|has|was|remains|changed|equals|increased|decreased|went|rose|fell|dropped|grew)\b"
 
 I_SUBJECT = re.compile(r"(?:I|we)\b", FLAGS)
 FIRST_PERSON = re.compile(r"\b(?:i|we|my|our|me|us|mine|ours|myself)\b", FLAGS)
@@ -105,6 +105,25 @@ CONTACT = re.compile(
 )
 CALL_ME = re.compile(
     r"(?:(?:you can|please|just)\s){0,2}call\sme\s|(?:everyone|people|(?:my\s)?friends)\scalls?\sme\s", FLAGS
+)
+
+# I've raised our budget to $700.
+CHANGES = re.compile(
+    r"I(?:'ve|\shave)?\s(?:just\s)?(?:raised|lowered|increased|decreased|reduced|cut|changed|updated|set|moved|bumped)"
+    r"\s(?:my|our)\s(?P<noun>[a-z]\w{1,20}(?:\s[a-z]\w{1,20}){0,2}?)(?:\sfrom\s\S{1,20})?(?:\sup|\sdown)?\sto\s",
+    FLAGS,
+)
+# What a denial is limited by: "not only", "don't drink coffee after noon"; said outright, the clause ends behind it.
+LIMITS = re.compile(
+    r"\b(?:only|just|always|quite|as|too|so"
+    r"|(?!(?:really|actually|currently|presently|definitely|certainly|absolutely|personally|truly|officially)\b)\w+ly)\b",
+    FLAGS,
+)
+DENIAL_ENDS = re.compile(
+    r"(?:\s(?:any ?more|any longer|no more|at all|now|either|though|these days|nowadays|currently|right now|for now"
+    r"|after all|ever|so|yet))*"
+    r"\s*(?:[.!?,;:)\"”]|$|\s[-–—]|\s(?:and|but|or|nor|since|because|as of|thank|thanks|sorry|by the way)\b)",
+    FLAGS,
 )
 
 REPORTING = either(entries(__file__, "reporting"))

@@ -37,7 +37,7 @@ def verbs(s: str) -> tuple[Pattern, ...]:
         pattern(
             "lives_in",
             r"(?:have |has |'ve |'s )?(?:just )?(?:moved|relocated) (?:back |over )?(?:from (?:\w+ ){1,3})?to ",
-            values.place,
+            values.new_home,
         ),
         pattern("lives_in", rf"(?:{move}|relocat(?:e|ing)) (?:back |over )?to ", values.place, plan=True),
         pattern("works_at", rf"work(?:{s or '|ing'}) (?:(?:full|part)[ -]time )?(?:at|for) ", values.employer),
@@ -119,6 +119,7 @@ RELATED = word_list(__file__, "related")
 PETS = listed("dog cat puppy kitten rabbit hamster parrot horse pet bird")
 # Nouns that may have a value in lower case.
 LOOSE = listed("hobby hometown favourite_colour nationality instrument")
+ADDRESSES = listed("address home_address street_address mailing_address postal_address shipping_address")
 EMPLOYERS = listed("employer company workplace")
 # What these nouns mean behind "my"; all other names are the registry's.
 SPOKEN = {"number": "phone", "cell": "phone", "title": "role", "position": "role", "profession": "role"}
@@ -139,6 +140,7 @@ READERS: dict[str, Reader] = {
     "born_in": values.place,
     "allergic_to": values.allergen,
     "works_at": values.employer,
+    **dict.fromkeys(ADDRESSES, whole(values.ADDRESS)),
     "first_name": values.person,
     "last_name": values.person,
 }

@@ -7,7 +7,7 @@ from typing import Any
 
 from conflicts.authority import SOURCE_RANK
 from conflicts.public import ClaimDraft, Statement
-from memories.extraction.abstentions import OPPOSITES, abstentions
+from memories.extraction.abstentions import OPPOSED, OPPOSITES, abstentions
 from memories.extraction.claims import Extracted, extract
 from memories.extraction.deeds import PASSING
 from memories.models import Fragment
@@ -85,8 +85,10 @@ def read_text(
     claims = [statement for statement in found if not statement.negated and not statement.quoted]
     parts = [part for part in procedure_of(extra) if part not in content]
     beside = [statement for part in parts for statement in extract(part) if statement.certain]
+    # What is denied in so many words is among what was found.
+    resumed = _resumed(content, [one for one in claims if one in extracted]) if claim else ()
     return Reading(
-        statements=[*(_resumed(content, claims) if claim else ())]
+        statements=[*resumed]
         + [
             Statement(
                 statement.subject,
@@ -106,11 +108,13 @@ def read_text(
 
 
 def _resumed(content: str, claims: Sequence[Extracted]) -> Iterator[Statement]:
-    """Return the diets and abstentions that somebody took back who says of themselves that they eat something again."""
+    """Return what somebody took back who says of themselves that they like something, or eat something again."""
     for claim in claims:
-        if claim.predicate not in OPPOSITES or not claim.first_person or not AGAIN.match(content, claim.span[1]):
+        again = claim.predicate in OPPOSITES and AGAIN.match(content, claim.span[1])
+        opposite = OPPOSITES[claim.predicate] if again else OPPOSED.get(claim.predicate)
+        if opposite is None or not claim.first_person:
             continue
-        yield Statement(claim.subject, OPPOSITES[claim.predicate], claim.value, negated=True, retracts=True)
+        yield Statement(claim.subject, opposite, claim.value, negated=True, retracts=True)
         for diet in EXCLUDING.get(claim.value.lower(), ()) if claim.predicate == "eats" else ():
             yield Statement(claim.subject, "diet", diet, negated=True, retracts=True)
 

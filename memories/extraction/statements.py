@@ -135,9 +135,14 @@ def _continues(text: str, end: int, start: int) -> bool:
 
 
 def _directives(text: str, start: int, end: int, me: str | None) -> Iterator[FoundStatement]:
-    """Call me Al; email me at al@example.com."""
+    """Call me Al; email me at al@example.com; I raised my budget to $650."""
     if me is None:
         return
+    if (match := grammar.CHANGES.match(text, start, end)) and _measured(snake(match["noun"])):
+        known = patterns.reader(snake(match["noun"]))
+        if known and (value := known[1](text, match.end(), end)):
+            yield FoundStatement(start, me, known[0], value, mine=True)
+            return
     if match := grammar.CONTACT.match(text, start, end):
         for predicate in ("email", "phone"):
             if value := patterns.READERS[predicate](text, match.end(), end):
@@ -242,6 +247,7 @@ def _becomes(text: str, who: Who, noun: str, end: int) -> Iterator[FoundStatemen
     value = read(text, connects.end() if connects else at, end)
     if value:
         denied, unsure = verb.groupdict().get("not"), verb.groupdict().get("about")
+        unsure = unsure or denied and not _outright(text, verb.end("not"), value, end)
         yield FoundStatement(who.start, who.subject, predicate, value, who.mine, bool(denied), bool(unsure))
 
 
@@ -268,7 +274,8 @@ def _read(text: str, who: Who, table: tuple[Pattern, ...], verb: re.Match[str], 
         value = pattern.read(text, lead.end(), end) if lead else None
         if value is None or (pattern.predicate in TASTES and _weakly(verb)):
             continue
-        unsure, denied = bool(verb["unsure"]) or pattern.plan, bool(verb["not"])
+        denied = bool(verb["not"])
+        unsure = bool(verb["unsure"]) or pattern.plan or denied and not _outright(text, verb.end("not"), value, end)
         found = FoundStatement(who.start, who.subject, pattern.predicate, value, who.mine, denied, unsure, goes_on=True)
         yield found
         if pattern.many:
@@ -276,6 +283,11 @@ def _read(text: str, who: Who, table: tuple[Pattern, ...], verb: re.Match[str], 
         elif not denied:
             yield from _further(text, found, end)
         return
+
+
+def _outright(text: str, after: int, value: Span, end: int) -> bool:
+    """Return whether a denial holds at all times and of the whole value: not "only", not "on Fridays"."""
+    return not grammar.LIMITS.search(text, after, value[0]) and bool(grammar.DENIAL_ENDS.match(text, value[1], end))
 
 
 def _weakly(verb: re.Match[str]) -> bool:

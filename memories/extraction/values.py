@@ -7,6 +7,7 @@ look at does not grow with the text.
 import re
 from collections.abc import Callable
 
+from conflicts.keys import CURRENCIES
 from memories.language.dates import A_MONTH, A_WEEKDAY, CALENDAR
 from memories.language.gazetteers import GIVEN_NAMES, KNOWN
 from memories.language.word_lists import OPENERS, STOPWORDS, listed, word_list
@@ -15,15 +16,17 @@ Span = tuple[int, int]
 Reader = Callable[[str, int, int], Span | None]
 
 FLAGS = re.IGNORECASE
-# A word and what may stand inside it: Node.js, O'Brien, 3.5, Europe/Lisbon.
-WORD = re.compile(r"(?:[^\s,;:!?()\"“”«».*<>`\[\]{}|=]|[.,:](?=\w)){1,60}")
+# A word and what may stand inside it: Node.js, O'Brien, 3.5, Europe/Lisbon; St. before a name.
+WORD = re.compile(r"(?:St|Ste|Mt|Ft)\.(?=\s[A-Z])|(?:[^\s,;:!?()\"“”«».*<>`\[\]{}|=]|[.,:](?=\w)){1,60}")
 GAP = re.compile(r"\s(?=\S)")
-NUMBER = r"\d{1,12}(?:[.,]\d{1,6}){0,4}(?!\d)"
+NUMBER = r"(?:\d{1,3}(?:[ '’]\d{3}(?!\d))+(?:[.,]\d{1,2})?|\d{1,12}(?:[.,]\d{1,6}){0,4})(?![.,]?\d)"
 UNIT = r"(?:k|thousand|grand|million|m|bn|billion)"
-MONEY = r"(?:dollars?|bucks|euros?|pounds?|yen|francs?|rupees?|usd|eur|gbp|chf|jpy|cad|aud|inr|sek|nok|dkk|pln)"
+_NAMED = sorted((name for name in CURRENCIES if name.isalpha()), key=len, reverse=True)
+MONEY = rf"(?:dollars?|francs?|rupees?|kr|{'|'.join(_NAMED)})"
+SIGN = r"(?:[a-z]{0,2}[$¥]|[€£₹₩₽₴₺₪₫₱₦฿])"
 AMOUNT = re.compile(
-    rf"(?:(?:US|CA|AU)?[$€£¥₹]\s?{NUMBER}(?:\s?{UNIT}\b)?(?:\s{MONEY}\b)?|{NUMBER}(?:\s?{UNIT}\b)?(?:\s?{MONEY}\b|\s?[€£$])?)"
-    r"(?:\s?/\s?[a-z]{1,12}|\s(?:per|a|an|each)\s(?:person|head|night|day|week|month|year|hour|guest))?(?![\w%]|\s?(?:[-–—]|to\b)\s?[$€£¥₹]?\d)",
+    rf"(?:(?:{SIGN}\s?|{MONEY}\s){NUMBER}(?:\s?{UNIT}\b)?(?:\s{MONEY}\b)?|{NUMBER}(?:\s?{UNIT}\b)?(?:\s?{MONEY}\b|\s?{SIGN})?)"
+    r"(?:\s?/\s?[a-z]{1,12}|\s(?:per|a|an|each)\s(?:person|head|night|day|week|month|year|hour|guest))?(?![\w%]|\s?(?:[-–—]|to\b|or\b)\s?[$€£¥₹]?\d|\s(?:lakhs?|crores?|hundred|dozen|percent)\b)",
     FLAGS,
 )
 MONTH = rf"(?:{A_MONTH})\.?"
@@ -34,6 +37,8 @@ DATE = re.compile(
     rf"|(?:(?:next|this)\s)?(?:{A_WEEKDAY})\b",
     FLAGS,
 )
+# A street with its number, and what follows it: the whole of it tells where.
+ADDRESS = re.compile(r"(?=[^\n]{0,60}\d)[^\W_][^\n;!?\"]{2,118}?(?=\.?\s*$|[;!?\"]|\.\s+[A-Z])", re.MULTILINE)
 EMAIL = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}")
 PHONE = re.compile(r"\+?\(?\d[\d ().-]{4,20}\d(?!\w)")
 ZONE = re.compile(
@@ -119,6 +124,32 @@ def place(text: str, start: int, end: int) -> Span | None:
         if KNOWN.get(name.lower()) == "location" or (len(name) == 2 and name.isupper()):
             return start, further[1]
     return span
+
+
+# Who stayed for a while only, or as a child.
+STAYED = re.compile(
+    r"\s(?:for\s\w+\s(?:\w+\s)?(?:days?|weeks?|months?|years?|summers?|while)|when\s(?:I|we)\s(?:was|were)"
+    r"|as\san?\s(?:child|kid|baby|teen|teenager|student)|back\sin)\b",
+    FLAGS,
+)
+OF_TOOLS = re.compile(r"\s\d|\S*[a-z\d][A-Z]")
+SEVERAL = re.compile(r"\bwe\b[^.,;]{0,40}$", FLAGS)
+FROM_WHAT = re.compile(r"\bfrom\s(\w+)[^.,;]{0,20}\sto\s$", FLAGS)
+
+
+def new_home(text: str, start: int, end: int) -> Span | None:
+    """Return the place somebody moved to: who moves to another tool, or moved for a while, lives there no more."""
+    span = place(text, start, end)
+    if span is None or STAYED.match(text, span[1], end):
+        return None
+    name, before = text[slice(*span)], text[max(0, start - 60) : start]
+    if KNOWN.get(name.lower()) == "location" or "," in name:
+        return span
+    left = FROM_WHAT.search(before)
+    is_tool = (
+        OF_TOOLS.match(text, span[1], end) or OF_TOOLS.search(name) or KNOWN.get(name.lower()) or SEVERAL.search(before)
+    )
+    return None if is_tool or left and KNOWN.get(left[1].lower()) not in (None, "location") else span
 
 
 def employer(text: str, start: int, end: int) -> Span | None:

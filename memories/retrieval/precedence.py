@@ -211,11 +211,27 @@ class Seating:
         if outdone:
             asked = {claim.key for claim in near.at_hand.asked_for}
             return Held(max(outdone, key=lambda claim: (claim.key in asked, claim.rank)))
+        if own := self._own_word(candidate, near):
+            return own
         standing = [claim for claim in there if claim.rank > candidate.rank]
         if not (stronger := self._unsettled(standing, candidate, near)):
             return Held()
         triples = [(claim.subject, claim.predicate, claim.value) for claim in candidate.claims]
         return claims_against(candidate.wording, candidate.vector, triples, stronger, near.at_hand)
+
+    def _own_word(self, candidate: Candidate, near: NearestClaims) -> Held | None:
+        """Return what a text says against a claim of its owner that is asked for: once, or as a mere remark later."""
+        holders = {claim: self._by_id[claim.fragment_id] for claim in self._reserved.values()}
+        own = [
+            claim
+            for claim, holder in holders.items()
+            if claim.rank == candidate.rank and claim.fragment_id != candidate.id
+            if (holder.owner_id, holder.namespace_id) == (candidate.owner_id, candidate.namespace_id)
+        ]
+        claim = near.at_hand.contradicted_by(candidate.wording, self._unsettled(own, candidate, near)) if own else None
+        if claim is None:
+            return None
+        return Held(contradicts=claim) if holders[claim].age < candidate.age else Held(on_record=claim)
 
     @staticmethod
     def _unsettled(claims: Sequence[Upheld], candidate: Candidate, near: NearestClaims) -> list[Upheld]:

@@ -56,3 +56,11 @@ def test_what_is_no_abstention_or_not_the_speakers_own_claims_nothing(text):
 def test_what_is_denied_is_still_taken_back():
     statements = read_text("I don't like coffee.", {}).statements
     assert [(s.predicate, s.value) for s in statements if s.retracts] == [("likes", "coffee")]
+
+
+@pytest.mark.parametrize(
+    ("text", "taken_back"),
+    [("I love cilantro.", ("dislikes", "cilantro")), ("I hate cilantro.", ("likes", "cilantro"))],
+)
+def test_nobody_likes_what_they_dislike(text, taken_back):
+    assert [(s.predicate, s.value) for s in read_text(text, {}).statements if s.retracts] == [taken_back]

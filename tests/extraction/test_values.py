@@ -1,0 +1,47 @@
+"""Values are read whole, or not at all. Pure."""
+
+import pytest
+
+from memories.extraction.claims import extract
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("I live in St. Louis.", "St. Louis"),
+        ("I work at St. Mary's Hospital.", "St. Mary's Hospital"),
+        ("I moved to St. Ives.", "St. Ives"),
+        ("My address is Rua A 1, Lisbon.", "Rua A 1, Lisbon"),
+        ("My home address is 5 Elm St, Springfield, IL 62701", "5 Elm St, Springfield, IL 62701"),
+        ("My budget is 1 234,50 €.", "1 234,50 €"),
+        ("My budget is 12 000 €.", "12 000 €"),
+        ("My rent is 1 000 GBP.", "1 000 GBP"),
+        ("My budget is R$ 700.", "R$ 700"),
+        ("My budget is 700 zł.", "700 zł"),
+        ("My budget is CHF 1'200.", "CHF 1'200"),
+        ("My budget is USD 500.", "USD 500"),
+        ("My salary increased to 90k.", "90k"),
+        ("My budget went up from $500 to $700.", "$700"),
+        ("I've raised my budget to $700.", "$700"),
+        ("I moved to Alfama.", "Alfama"),
+        ("We moved to Porto last month.", "Porto"),
+    ],
+)
+def test_a_value_is_read_whole(text, value):
+    assert [claim.value for claim in extract(text) if claim.certain and claim.predicate != "has_done"] == [value]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "My budget is 1.5 lakh rupees.",
+        "My budget is $500 or $700.",
+        "We moved to Kubernetes last month.",
+        "I moved to Postgres 16.",
+        "I moved from Jira to Linear.",
+        "I moved to Berlin when I was 5.",
+        "I'm not allergic to penicillin, am I?",
+    ],
+)
+def test_what_is_no_value_or_not_sure_is_not_read(text):
+    assert not [claim for claim in extract(text) if claim.certain and claim.predicate != "has_done"]
