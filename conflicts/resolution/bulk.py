@@ -56,17 +56,10 @@ def resolve_all(
 
 
 def undo_all(principal: Principal, conflict_ids: Sequence[uuid.UUID], *, now: datetime.datetime) -> list[BulkOutcome]:
-    """Take decisions back, each in a transaction of its own, the last first."""
-    outcomes, reopened = [], set[uuid.UUID]()
-    for conflict_id in reversed(conflict_ids):
-        if conflict_id in reopened or (reopened and _waits(principal, conflict_id)):
-            outcomes.append(BulkOutcome(conflict_id))
-            continue
-        found = _attempt(conflict_id, partial(undo, principal, conflict_id, now=now))
-        outcomes.append(found)
-        if found.refused is None:
-            reopened.add(conflict_id)
-    return outcomes[::-1]
+    """Take decisions back, each in a transaction of its own, the last first; what comes back with another is done."""
+    found = [_attempt(i, partial(undo, principal, i, now=now)) for i in reversed(conflict_ids)]
+    came_back = _waiting(principal, conflict_ids) if any(one.refused is None for one in found) else set()
+    return [BulkOutcome(one.conflict_id) if one.conflict_id in came_back else one for one in reversed(found)]
 
 
 def _attempt(conflict_id: uuid.UUID, act: Callable[[], Any]) -> BulkOutcome:
@@ -93,7 +86,7 @@ def _settled_along(principal: Principal, conflict_id: uuid.UUID, *, by: Sequence
     return with_one or row.resolution == Resolution.OBSOLETE
 
 
-def _waits(principal: Principal, conflict_id: uuid.UUID) -> bool:
+def _waiting(principal: Principal, conflict_ids: Sequence[uuid.UUID]) -> set[uuid.UUID]:
     with access.enter(principal, why="undo"):
-        rows = PendingConflict.objects.within(principal.project_id).pending()
-        return bool(rows.filter(id=conflict_id).exists())
+        rows = PendingConflict.objects.within(principal.project_id).pending().filter(id__in=conflict_ids)
+        return set(rows.values_list("id", flat=True))

@@ -32,7 +32,8 @@ def test_accepting_a_fold_keeps_one_and_undo_brings_all_back(rita, challenge, ag
     assert post(rita, "/review/decide/", item=seen, action="accept").status_code == 303
     with access.enter(principal, why="test"):
         assert Fragment.objects.filter(status="active").count() == 1
-    post(rita, "/review/undo/")
+    undone = post(rita, "/review/undo/")
+    assert undone.status_code == 303, words(undone)
     assert {now_is(principal, c) for c in conflicts} == {("", "quarantined", "active")}
 
 
