@@ -330,6 +330,19 @@ def binding_on(rows: Sequence[PendingConflict]) -> dict[uuid.UUID, Ruling]:
     return bound
 
 
+def held_when_challenged(row: PendingConflict) -> bool:
+    """Return whether a person had chosen what a conflict challenges before its newcomer came."""
+    chose = Q(chosen_fragments__contains=[row.existing_id])
+    if row.old_claim:
+        values = [bytes(row.old_claim.value_digest).hex()]
+        chose |= Q(namespace=row.namespace_id, key_digest=row.old_claim.key_digest, chosen__contains=values)
+    return bool(
+        row.existing_id
+        and row.newcomer
+        and Ruling.objects.within(row.project_id).filter(chose, decided_at__lte=row.newcomer.created_at).exists()
+    )
+
+
 def with_words(principal: Principal, rows: Sequence[Any]) -> list[Any]:
     """The rulings with what they say and who decided at hand, in a fixed number of queries. Inside `access.enter`."""
     values = _values(principal.project_id, rows)

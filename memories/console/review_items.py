@@ -20,7 +20,7 @@ from conflicts.resolution.review_queue import (
     reserved,
     single_fold,
 )
-from conflicts.rulings import binding_on, of_conflicts, with_words
+from conflicts.rulings import binding_on, held_when_challenged, of_conflicts, with_words
 from memories.access import Principal
 from memories.console.presenters import Trust, trust_in_parts
 from memories.console.text_diff import Piece, words_apart
@@ -270,6 +270,8 @@ def rule_of(row: Any) -> str:
     held = SPEAKER[SourceClass(row.existing.source)][1] if row.existing else "what stands"
     new = SPEAKER[SourceClass(row.newcomer.source)][0] if row.newcomer else "the other side"
     match row.reason:
+        case ConflictReason.AUTHORITY | ConflictReason.OTHER_OWNER if _is_ruled_against(row):
+            return f"A person’s ruling blocks this: {new} may not replace what it chose."
         case ConflictReason.AUTHORITY:
             return _rule_of_authority(row, new, held)
         case ConflictReason.OTHER_OWNER:
@@ -279,6 +281,12 @@ def rule_of(row: Any) -> str:
         case ConflictReason.DISPUTED:
             return f"Somebody with less authority disputes {held}; that alone changes nothing."
     return "A backup held another version of the same time."
+
+
+def _is_ruled_against(row: Any) -> bool:
+    """Return whether a ruling alone stops it: its writer had as much authority as that of what stands, or more."""
+    known = None not in (row.new_authority, row.existing_authority)
+    return known and row.new_authority >= row.existing_authority and held_when_challenged(row)
 
 
 def _rule_of_authority(row: Any, new: str, held: str) -> str:

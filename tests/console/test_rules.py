@@ -2,7 +2,8 @@
 
 from conflicts.models import PendingConflict
 from memories import access
-from tests.console.conftest import decide, now_is, post, words
+from tests.conftest import stored
+from tests.console.conftest import budget, decide, now_is, post, words
 
 
 def rule(client, conflict):
@@ -57,3 +58,27 @@ def test_what_its_owner_said_later_goes_on_waiting(rita, challenge, principal):
     assert rule(rita, again(principal, newer)) == (
         "The same owner said both, this one later, and it waited while the other came to stand: which holds?"
     )
+
+
+def test_who_came_after_a_ruling_is_told_of_it(rita, challenge, bob, agent_of, project):
+    """Whoever has more authority than the writer of what was chosen, as much, or is the same one."""
+    stored(bob.principal, "acme:main", "The budget is $1.", source="inference", claim=budget("$1", "porto"))
+    wiki = agent_of(project, owner="wiki").principal
+    inferred = {"source": "inference", "subject": "porto"}
+    decide(rita, challenge("$2", by=wiki, **inferred), "accept")
+    stronger, equal, same = (
+        challenge("$3", subject="porto"),
+        challenge("$4", **inferred),
+        challenge("$5", by=wiki, **inferred),
+    )
+    assert rule(rita, stronger) == "A person’s ruling blocks this: a document may not replace what it chose."
+    assert rule(rita, equal) == "A person’s ruling blocks this: an inference may not replace what it chose."
+    assert rule(rita, same) == rule(rita, equal)
+    page = words(rita.get(f"/review/{stronger.id}/"))
+    assert "Ruled by rita" in page
+
+
+def test_who_has_as_much_authority_as_the_person_is_told_of_the_ruling(rita, challenge, alice):
+    decide(rita, challenge("$0"), "accept")
+    user = challenge("$5", by=alice.principal, source="user_explicit")
+    assert rule(rita, user) == "A person’s ruling blocks this: what a person wrote may not replace what it chose."
