@@ -101,10 +101,8 @@ def _find_opened(
 
 
 def _list(request: Any, *, lately: bool) -> str:
-    """Return the address of the queue, or of what was settled lately in the namespace that is asked for."""
-    place = request.GET.get("namespace", "")
-    params = {"settled": 1} | ({"namespace": place} if place else {})
-    return reverse("console:review") + (f"?{urlencode(params)}" if lately else "")
+    """Return the address of the queue, or of what was settled lately, of what is asked for."""
+    return reverse("console:review") + _query(request, **({"settled": 1} if lately else {}))
 
 
 def _where(request: Any) -> tuple[str, int]:
@@ -112,10 +110,11 @@ def _where(request: Any) -> tuple[str, int]:
     return request.GET.get("namespace", ""), page_number(request.GET.get("page", ""))
 
 
-def _query(request: Any) -> str:
-    """Return the same as the address carries it."""
+def _query(request: Any, **params: Any) -> str:
+    """Return the same as the address carries it, with the project of a member of several, and with more."""
     where, number = _where(request)
-    params = ({"namespace": where} if where else {}) | ({"page": number} if number > 1 else {})
+    params |= ({"namespace": where} if where else {}) | ({"page": number} if number > 1 else {})
+    params |= {"project": request.principal.project} if len(request.projects) > 1 else {}
     return f"?{urlencode(params)}" if params else ""
 
 

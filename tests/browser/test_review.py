@@ -5,6 +5,7 @@ import re
 import pytest
 from django.conf import settings
 from django.contrib.auth import get_user_model
+from django.db import connections
 from django.utils import timezone
 from playwright.sync_api import expect
 
@@ -12,7 +13,7 @@ from conflicts.models import PendingConflict, Ruling
 from conflicts.public import ClaimDraft
 from conflicts.resolution import Settlement, resolve
 from memories import access, ingest
-from memories.access import principal_of_member, system_principal
+from memories.access import keys, principal_of_member, system_principal
 from memories.models import Claim, Fragment, Membership
 from tests.browser.conftest import PASSWORD
 
@@ -381,6 +382,42 @@ def browser_context_args(browser_context_args, request):
     return {**browser_context_args, **getattr(request, "param", {})}
 
 
+@pytest.fixture
+def elsewhere(stage):
+    """Another project of the person on the stage."""
+    project = keys.ensure_project(f"{stage.project.name}-else")
+    Membership.objects.create(user=get_user_model().objects.get(username=stage.username), project=project, role="viewer")
+    yield project
+    Membership.objects.filter(project=project).delete()
+    with connections["owner"].cursor() as cursor:
+        cursor.execute("DELETE FROM memories_project WHERE id = %s", [project.id])
+    connections["owner"].close()
+
+
+def log_in_anew(page, stage):
+    page.wait_for_url("**/login/**")
+    page.get_by_label("Username").fill(stage.username)
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Log in").click()
+
+
+def test_a_note_outlives_the_session_of_a_member_of_two_projects(at_memories, page, stage, quarrels, elsewhere):
+    quarrels(2)
+    name = stage.project.name
+    at_memories(f"/memories/?project={name}")
+    page.goto(f"{stage.url}/review/?project={name}&namespace={name}:main")
+    waiting_for(page, 2)
+    page.keyboard.press("j")
+    expect(page.locator("[data-row]").nth(1)).to_have_attribute("aria-current", "true")
+    page.wait_for_load_state("networkidle")
+    page.get_by_label("Note", exact=True).fill("as he wrote")
+    page.context.clear_cookies(name=settings.SESSION_COOKIE_NAME)
+    page.get_by_role("button", name="Reject", exact=True).click()
+    log_in_anew(page, stage)
+    expect(page.get_by_text("nothing was sent")).to_be_visible()
+    expect(page.get_by_label("Note", exact=True)).to_have_value("as he wrote")
+
+
 @pytest.mark.long
 def test_a_sentence_outlives_the_session(at_memories, page, stage, quarrels):
     quarrels(1)
@@ -391,10 +428,7 @@ def test_a_sentence_outlives_the_session(at_memories, page, stage, quarrels):
     page.get_by_label("Note", exact=True).first.fill("as he wrote")
     page.context.clear_cookies(name=settings.SESSION_COOKIE_NAME)
     page.locator("form", has=sentence).get_by_role("button").last.click()
-    page.wait_for_url("**/login/**")
-    page.get_by_label("Username").fill(stage.username)
-    page.get_by_label("Password").fill(PASSWORD)
-    page.get_by_role("button", name="Log in").click()
+    log_in_anew(page, stage)
     expect(sentence).to_have_value("The budget of trip 0 is $500.")
     expect(sentence).to_be_visible()
     expect(page.get_by_label("Note", exact=True).first).to_have_value("as he wrote")
