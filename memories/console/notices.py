@@ -17,7 +17,7 @@ from memories.console.auth import member
 from memories.console.pagination import page_of
 from memories.console.snippets import get_curl, server_url
 from memories.models import ApiKey, Fragment, RecallNotice
-from memories.models.enums import NoticeReason, Status
+from memories.models.enums import STANDING, NoticeReason, Status
 
 REASONS = {
     NoticeReason.SUPERSEDED: "replaced",
@@ -47,9 +47,15 @@ class ShownNotice:
     key: ApiKey | None
 
     @property
+    def holds(self) -> Fragment | None:
+        """What holds now in its place; None where it stands again, but for one of its claims."""
+        stands = self.memory is not None and self.memory.status in STANDING and not self.row.claim_id
+        return None if stands else self.instead
+
+    @property
     def since_then(self) -> str:
         """What the memory is by now, where it is not what the notice says; empty for one that is gone."""
-        if self.memory is None or self.instead:
+        if self.memory is None or self.holds:
             return ""
         stands, restored = self.memory.status == Status.ACTIVE, self.row.reason == NoticeReason.RESTORED
         return "" if stands == restored else f"By now it is {self.memory.status}."
@@ -94,7 +100,8 @@ def _asked(principal: Principal, reason: str, place: str) -> Any:
 
 
 def _shown(principal: Principal, rows: Sequence[RecallNotice]) -> list[ShownNotice]:
-    wanted = {i for row in rows for i in (row.fragment_id, row.superseded_by) if i}
+    heirs = RecallNotice.objects.heirs(principal.project_id, {row.superseded_by for row in rows if row.superseded_by})
+    wanted = {row.fragment_id for row in rows} | set(heirs.values())
     found = Fragment.objects.within(principal.project_id).select_related("namespace").in_bulk(wanted)
     memories: Mapping[uuid.UUID | None, Fragment] = {
         i: row for i, row in found.items() if principal.covers_reading(row.namespace.name)
@@ -107,7 +114,7 @@ def _shown(principal: Principal, rows: Sequence[RecallNotice]) -> list[ShownNoti
             REASONS[NoticeReason(row.reason)],
             ICONS[NoticeReason(row.reason)],
             memories.get(row.fragment_id),
-            memories.get(row.superseded_by),
+            memories.get(heirs.get(row.superseded_by)),
             named.get(row.key_id),
         )
         for row in rows

@@ -2,7 +2,7 @@
 
 import datetime
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import ClassVar, Self
 
 from django.contrib.postgres.fields import ArrayField
@@ -11,10 +11,22 @@ from django.utils import timezone
 
 from memories.models.enums import NoticeReason
 from memories.models.fragment import Fragment
+from memories.models.sql import fetch
 from memories.models.table_spec import TableSpec
 from memories.models.tenant import Current, TenantModel, TenantQuerySet, Xid8Field, one_of, parent, unique_in_project
 
 SALT = 16  # bytes
+
+
+# Of memories, what stands at the end of those that replaced one another since; none where nothing of it does.
+HEIRS = """
+    WITH RECURSIVE heir (first, id) AS (
+        SELECT id, id FROM unnest(%(ids)s::uuid[]) AS named (id)
+        UNION SELECT h.first, f.superseded_by_id FROM heir h
+        JOIN memories_fragment f ON f.project_id = %(project)s AND f.id = h.id AND f.status = 'superseded')
+    SELECT h.first, f.id FROM heir h JOIN memories_fragment f ON f.project_id = %(project)s AND f.id = h.id
+        AND f.status IN ('active', 'disputed')
+"""
 
 
 class RecallNoticeQuerySet(TenantQuerySet):
@@ -24,6 +36,12 @@ class RecallNoticeQuerySet(TenantQuerySet):
         """Return them with what their memory is by now as `status`; None for one that was evicted."""
         rows = Fragment.objects.filter(project=models.OuterRef("project"), id=models.OuterRef("fragment_id"))
         return self.annotate(status=models.Subquery(rows.values("status")))
+
+    @staticmethod
+    def heirs(project_id: uuid.UUID, fragment_ids: Iterable[uuid.UUID]) -> dict[uuid.UUID | None, uuid.UUID]:
+        """Return by memory which one stands in its place by now: itself, or the last of those that replaced it."""
+        ids = list(fragment_ids)
+        return dict(fetch(HEIRS, {"project": project_id, "ids": ids})) if ids else {}
 
     def after(self, recorded_in: int, number: int) -> Self:
         """Return those that were written later: by a later transaction, or in this one under a higher number."""

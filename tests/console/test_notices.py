@@ -6,7 +6,7 @@ from django.test.utils import CaptureQueriesContext
 
 from memories import access
 from memories.models import Fragment
-from tests.console.conftest import budget, words
+from tests.console.conftest import budget, decide, post, words
 
 
 def ask(agent, query="budget"):
@@ -91,6 +91,21 @@ def test_what_stands_again_and_does_not_any_more(vera, principal, bob, store):
     assert "stands again The heron nests behind the mill." in words(vera.get("/notices/?reason=restored"))
     change(status="archived")
     assert "By now it is archived." in words(vera.get("/notices/?reason=restored"))
+
+
+def test_what_a_decision_replaced_holds_again_once_that_is_undone(vera, rita, held, challenge, bob):
+    ask(bob)
+    decide(rita, challenge("$0"), "accept")
+    assert "What holds now: The budget is $0." in words(vera.get("/notices/?reason=superseded"))
+    post(rita, "/review/undo/")
+    text = words(vera.get("/notices/?reason=superseded"))
+    assert "What holds now" not in text
+    assert "By now it is active." in text
+
+
+def test_what_was_replaced_again_leads_to_what_holds(vera, outdated, alice, store):
+    store("acme:main", "The budget is $1,000.", by=alice.principal, source="tool_output", claim=budget("$1,000"))
+    assert "What holds now: The budget is $1,000." in words(vera.get("/notices/"))
 
 
 def test_a_forgotten_memory_leaves_no_notice(vera, adam, outdated, alice):
