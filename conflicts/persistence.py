@@ -225,7 +225,7 @@ def ensure_conflicts(
                 _replace_former(evaluation, key_state, key_state.standing[claim_id])
         for waiting in list(key_state.waiting.values()):
             stronger = key_state.replaced_by(waiting) or (
-                _outdated_by(evaluation, key_state, waiting) if decided else None
+                outdated_by(evaluation, key_state, waiting) if decided else None
             )
             if stronger:
                 key_state.forget(waiting.id)
@@ -262,7 +262,7 @@ def face_what_stands(evaluation: Evaluation, places: Iterable[Place]) -> None:
             row.face({**_opponent(strongest, now=evaluation.now), "reason": row.reason})
 
 
-def _outdated_by(evaluation: Evaluation, key_state: KeyState, waiting: Assertion) -> Assertion | None:
+def outdated_by(evaluation: Evaluation, key_state: KeyState, waiting: Assertion) -> Assertion | None:
     """Return what its owner said later, with at least its authority, and stands against it; the last of them."""
 
     def written(assertion: Assertion) -> tuple[datetime.datetime, uuid.UUID]:

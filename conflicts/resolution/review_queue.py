@@ -3,7 +3,7 @@
 import datetime
 import uuid
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,13 +14,14 @@ from django.db.models.functions import Coalesce, NullIf
 from conflicts.enums import Resolution
 from conflicts.evaluation import Evaluation, place_of
 from conflicts.models import PendingConflict, Reservation
+from conflicts.persistence import outdated_by
 from conflicts.resolution import Settlement, visible_conflicts, waiting, with_claims
-from conflicts.resolution.actions import challengers, opposition
+from conflicts.resolution.actions import Decider, challengers, opposition
 from conflicts.resolution.decisions import decider_of
 from memories import access
 from memories.access import Principal
-from memories.models import Fragment
-from memories.models.enums import STANDING
+from memories.models import Claim, Fragment
+from memories.models.enums import OPEN, STANDING, Status
 
 # Where a newcomer comes from: the source that its writer named, else the agent.
 SOURCE = Coalesce(NullIf(F("newcomer__provenance_source_id"), Value("")), F("newcomer__agent_id"), Value(""))
@@ -33,7 +34,8 @@ AT_ONCE = 200  # conflicts that are decided together
 class Fold:
     """Conflicts in which one source says the same of the same thing; the oldest stands for all.
 
-    `ids` are those that are decided together, with their `revisions`; `count` how many newcomers say it.
+    `ids` are those that are decided together, with their `revisions`; `count` how many newcomers say it, and which
+    (`newcomers`) where the fold is opened.
     """
 
     row: PendingConflict
@@ -42,6 +44,7 @@ class Fold:
     ids: tuple[uuid.UUID, ...]
     revisions: tuple[int, ...]
     since: datetime.datetime
+    newcomers: frozenset[uuid.UUID] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,9 +140,9 @@ def fold_of(principal: Principal, row: PendingConflict) -> Fold:
     found = same.annotate(said_by=SOURCE).filter(said_by=source).order_by("created_at", "id")
     rows = list(found.values_list("id", "revision", "newcomer_id", "created_at")[:AT_ONCE])
     others = {conflict_id: revision for conflict_id, revision, _, _ in rows if conflict_id != row.id}
-    count = len({newcomer for _, _, newcomer, _ in rows}) or 1
+    newcomers = frozenset(newcomer for _, _, newcomer, _ in rows)
     since = min([at for _, _, _, at in rows], default=row.created_at)
-    return Fold(row, source, count, (row.id, *others), (row.revision, *others.values()), since)
+    return Fold(row, source, len(newcomers) or 1, (row.id, *others), (row.revision, *others.values()), since, newcomers)
 
 
 def single_fold(row: PendingConflict, source: str = "") -> Fold:
@@ -160,10 +163,18 @@ def from_source(principal: Principal, row: PendingConflict) -> list[tuple[uuid.U
     return list(rows.order_by("created_at", "id").values_list("id", "revision")[:AT_ONCE])
 
 
-def replaced_if_accepted(principal: Principal, row: PendingConflict, *, now: datetime.datetime) -> list[Fragment]:
-    """Return the fragments of which a claim would be superseded, in the order of their ids."""
+@dataclass(frozen=True, slots=True)
+class Foresight:
+    """Fragments of which a claim would be superseded: of those that stand, and of others that wait."""
+
+    replaced: list[Fragment]
+    waiting: list[Fragment]
+
+
+def foresee_acceptance(principal: Principal, row: PendingConflict, *, now: datetime.datetime) -> Foresight:
+    """Return what accepting the newcomer would supersede, in the order of the fragments' ids."""
     if row.newcomer_id is None:
-        return []
+        return Foresight([], [])
     with access.enter(principal, why="foresee"):
         waits = PendingConflict.objects.within(row.project_id).pending().filter(newcomer=row.newcomer_id)
         siblings = list(waits.filter(newcomer_claim=row.newcomer_claim) if row.newcomer_claim else waits)
@@ -175,8 +186,29 @@ def replaced_if_accepted(principal: Principal, row: PendingConflict, *, now: dat
         decider = decider_of(principal, siblings, evaluation.namings[row.namespace_id], request)
         yielding = opposition(evaluation, claims, siblings, decider).yielding
         named |= {evaluation.claims[claim_id].fragment_id for claim_id in yielding}
-        rows = Fragment.objects.within(row.project_id).filter(id__in=named, status__in=STANDING)
-        return list(rows.order_by("id"))
+        along = _superseded_along(evaluation, claims, yielding, decider)
+        rows = Fragment.objects.within(row.project_id).filter(id__in=named | along, status__in=OPEN).order_by("id")
+        return Foresight(
+            [one for one in rows if one.id in named and one.status in STANDING],
+            [one for one in rows if one.id in along and one.status == Status.QUARANTINED],
+        )
+
+
+def _superseded_along(
+    evaluation: Evaluation, chosen: Sequence[Claim], yielding: Collection[uuid.UUID], decider: Decider
+) -> set[uuid.UUID]:
+    """Return the fragments that would wait no more once these claims stand: said then, or taken back by their owner."""
+    found = set()
+    for claim in [claim for claim in chosen if place_of(claim) in evaluation.key_states]:
+        key_state = evaluation.key_states[place_of(claim)]
+        for claim_id in (*yielding, claim.id):
+            key_state.forget(claim_id)
+        evaluation.claims[claim.id] = claim
+        key_state.standing[claim.id] = decider.chosen(claim, key_state)
+        for other in key_state.waiting.values():
+            if key_state.replaced_by(other) or outdated_by(evaluation, key_state, other):
+                found.add(other.fragment_id)
+    return found - {claim.fragment_id for claim in chosen}
 
 
 LASTS = datetime.timedelta(minutes=10)

@@ -16,6 +16,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 from django_htmx.http import push_url
 
+from conflicts.enums import Resolution
 from conflicts.resolution import waiting
 from conflicts.resolution.review_queue import AT_ONCE, reserve, unforked
 from memories import access
@@ -25,7 +26,7 @@ from memories.console.auth import member
 from memories.console.form_addresses import takes_form
 from memories.console.plan_steps import page_number
 from memories.console.snippets import KEY, action_curl, server_url
-from memories.models.enums import Verb
+from memories.models.enums import Status, Verb
 
 SKIPPED, UNDO = "review-skipped", "review-undo"
 SKIPPED_MOST, TOLD = 200, 5
@@ -168,10 +169,19 @@ def _respond(
     done = [outcome for outcome in outcomes if not outcome.refusal]
     refused = [outcome for outcome in outcomes if outcome.refusal]
     if done:
-        _offer_undo(request, [str(outcome.conflict_id) for outcome in done], text)
+        ids = [str(outcome.conflict_id) for outcome in done]
+        _offer_undo(request, ids, text, along=_superseded_along(request, ids, now=now))
     if refused:
         return page(request, refused[0].conflict_id, status=409, refused=refused, tried=len(outcomes))
     return _redirect_to_next(request)
+
+
+def _superseded_along(request: Any, ids: Sequence[str], *, now: datetime.datetime) -> int:
+    """Return how many others the decisions on these conflicts, made now, took out of the queue."""
+    with access.enter(request.principal, why="console"):
+        over = waiting(request.principal, status="resolved").filter(resolution=Resolution.OBSOLETE, resolved_at=now)
+        gone = over.filter(newcomer__status=Status.SUPERSEDED).exclude(id__in=ids)
+        return int(gone.values("newcomer").distinct().count())
 
 
 def _offer_undo(request: Any, ids: list[str], text: str, **more: Any) -> None:

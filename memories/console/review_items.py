@@ -13,10 +13,10 @@ from conflicts.resolution import KeyCandidate, candidates, repetitions, visible_
 from conflicts.resolution.review_queue import (
     Fold,
     fold_of,
+    foresee_acceptance,
     forked,
     from_source,
     queue,
-    replaced_if_accepted,
     reserved,
     single_fold,
 )
@@ -115,6 +115,8 @@ class Opened:
     new: ConflictSide | None
     rule: str
     replaced: list[Fragment]
+    # What waits too, beside the fold, and is superseded along.
+    along: list[Fragment]
     rivals: list[RivalClaim]
     seen: list[str]
     same_source: list[str]
@@ -228,6 +230,7 @@ def load_conflict(principal: Principal, conflict_id: uuid.UUID, *, now: datetime
     ours, theirs = words_apart(*(side.content if side else "" for side in (row.existing, row.newcomer)))
     same = [agreeing(claimed, side) for side in (row.existing, row.newcomer)]
     side = partial(about.side, names=names, now=now)
+    foreseen = foresee_acceptance(principal, row, now=now) if waits else None
     held = side("held belief", row.existing, row.old_claim, ours, same[0]) if row.existing else None
     new = side("challenger", row.newcomer, row.new_claim, theirs, same[1]) if row.newcomer else None
     return Opened(
@@ -236,7 +239,8 @@ def load_conflict(principal: Principal, conflict_id: uuid.UUID, *, now: datetime
         held=held,
         new=new,
         rule=rule_of(row),
-        replaced=replaced_if_accepted(principal, row, now=now) if waits else [],
+        replaced=foreseen.replaced if foreseen else [],
+        along=[one for one in foreseen.waiting if one.id not in fold.newcomers] if foreseen else [],
         rivals=rivals_of([one for one in claimed if one not in (*same[0], *same[1])], names) if waits else [],
         seen=form_fields(zip(fold.ids, fold.revisions, strict=True)),
         same_source=form_fields(from_source(principal, row)) if waits else [],

@@ -386,7 +386,9 @@ def browser_context_args(browser_context_args, request):
 def elsewhere(stage):
     """Another project of the person on the stage."""
     project = keys.ensure_project(f"{stage.project.name}-else")
-    Membership.objects.create(user=get_user_model().objects.get(username=stage.username), project=project, role="viewer")
+    Membership.objects.create(
+        user=get_user_model().objects.get(username=stage.username), project=project, role="viewer"
+    )
     yield project
     Membership.objects.filter(project=project).delete()
     with connections["owner"].cursor() as cursor:

@@ -40,12 +40,16 @@ def test_equals_of_other_owners_are_said_to_be(rita, challenge, agent_of, projec
     assert rule(rita, other).startswith("Both have the same authority and other owners")
 
 
-def test_what_its_owner_took_back_leaves_the_queue_and_undo_brings_it_back(rita, challenge, principal, held):
+def test_what_its_owner_took_back_leaves_the_queue_and_undo_brings_it_back(rita, challenge, principal, alice):
     """Its owner said something else later, and that stands now: nothing is left to decide."""
-    older, newer = challenge("$0"), challenge("$5")
+    older, newer, other = challenge("$0"), challenge("$5"), challenge("$9", by=alice.principal)
+    foretold = "1 other that waits becomes superseded too: “ The budget is $0. ”."
+    assert foretold in words(rita.get(f"/review/{newer.id}/"))
+    assert "superseded too" not in words(rita.get(f"/review/{other.id}/"))
     decide(rita, newer, "accept")
+    assert "Accepted. 1 other that waited is superseded with that." in words(rita.get("/review/"))
     assert now_is(principal, older)[:2] == ("obsolete", "superseded")
-    assert "0 left" in words(rita.get("/review/"))
+    assert "1 left" in words(rita.get("/review/"))
     post(rita, "/review/undo/")
     assert now_is(principal, older) == ("", "quarantined", "active")
     assert now_is(principal, newer) == ("", "quarantined", "active")

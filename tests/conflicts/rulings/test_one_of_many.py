@@ -4,7 +4,7 @@ import pytest
 from django.utils import timezone
 
 from conflicts.resolution import visible_conflict
-from conflicts.resolution.review_queue import replaced_if_accepted
+from conflicts.resolution.review_queue import foresee_acceptance
 from memories import access
 from tests.conflicts.rulings.conftest import decide, only, pending, status, take_back
 
@@ -26,7 +26,7 @@ class TestOneOfMany:
             assert [beside["status"], old["status"], new["status"]] == ["active", "active", "quarantined"]
             with access.enter(carol.principal, why="test"):
                 row = visible_conflict(carol.principal, only(new["pending_conflicts"])["id"])
-                replaced = replaced_if_accepted(carol.principal, row, now=timezone.now())
+                replaced = foresee_acceptance(carol.principal, row, now=timezone.now()).replaced
             decide(carol, row.id, "supersede")
             foreseen = {str(fragment.id) for fragment in replaced}
             assert foreseen == {f["id"] for f in (beside, old) if status(carol, f) == "superseded"}
