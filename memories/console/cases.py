@@ -71,6 +71,10 @@ class Asked:
         found = urlencode({**self.conditions, **sort, **more})
         return f"?{found}" if found else ""
 
+    def without(self, name: str) -> str:
+        """Return the same without one condition."""
+        return replace(self, conditions={by: text for by, text in self.conditions.items() if by != name}).query()
+
 
 def _asked(values: Any) -> Asked:
     conditions = {name: text for name in CONDITIONS if (text := values.get(name, "").strip())}
@@ -106,6 +110,7 @@ def _list_page(request: Any, asked: Asked, *, refusal: Refusal | None = None) ->
             "earlier": asked.query(page=str(asked.page - 1)),
             "later": asked.query(page=str(asked.page + 1)),
             "groups": _groups(principal, waiting, asked),
+            "chips": _chips(principal, asked),
             "matched": matched,
             "most": CLEARED_AT_ONCE,
             "curl": f"curl '{server_url(request)}/api/v1/cases{asked.query()}' {KEY}",
@@ -123,6 +128,14 @@ def _groups(principal: Principal, waiting: Any, asked: Asked) -> list[tuple[str,
         if len(groups) > 1:
             found.append((by, [(one, asked.query(**{by: one.id})) for one in groups[:TOLD]]))
     return found
+
+
+def _chips(principal: Principal, asked: Asked) -> list[tuple[str, str, str]]:
+    """Return the conditions, each as people read it, with the address without it."""
+    owner = asked.filter.owner
+    names = names_of(principal, [owner])
+    shown = dict(asked.conditions) | ({"owner": names[owner]} if owner in names else {})
+    return [("text" if by == "pattern" else by, text, asked.without(by)) for by, text in shown.items()]
 
 
 def _context(request: Any, cases: list[Any], *, refusal: Refusal | None = None) -> dict[str, Any]:

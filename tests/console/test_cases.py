@@ -129,6 +129,17 @@ def test_what_one_owner_filed_is_cleared_away_and_back(rita, principal, waits):
     assert again(principal, found).waiting == 3
 
 
+def test_what_is_chosen_stands_beside_the_red_button_and_can_be_taken_away(rita, waits):
+    (link,) = re.findall(r'href="(\?owner=[0-9a-f-]+)">bob', rita.get("/cases/").text)
+    page = rita.get(f"/cases/{link}&namespace=acme:main&pattern=budget")
+    text = words(page)
+    assert "owner: bob namespace: acme:main text: budget Clear filters 2 challengers match." in text
+    assert "By predicate" not in text  # all of it is one
+    for name, rest in (("owner", "?namespace=acme%3Amain&amp;pattern=budget"), ("text", f"{link}&amp;namespace=acme")):
+        assert f'href="/cases/{rest}' in page.text, name
+    assert "Chosen filters" not in rita.get("/cases/").text
+
+
 def test_clearing_needs_a_condition(rita, waits):
     assert post(rita, "/cases/clear/", counted=3).status_code == 404
     assert post(rita, "/cases/clear/", owner="nobody", counted=3).status_code == 404
