@@ -5,8 +5,9 @@ import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import zip_longest
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from django.http import Http404, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
@@ -66,10 +67,20 @@ class Asked:
         return CaseFilter(**found)
 
     def query(self, **more: str) -> str:
-        """Return the same as an address carries it, with other conditions."""
-        sort = {} if self.sort == "oldest" else {"sort": self.sort}
-        found = urlencode({**self.conditions, **sort, **more})
+        """Return the same as an address carries it, with other conditions, from the first page on."""
+        found = urlencode({**replace(self, page=1).fields, **more})
         return f"?{found}" if found else ""
+
+    @property
+    def fields(self) -> dict[str, str]:
+        """The same as a form carries it."""
+        sort = {} if self.sort == "oldest" else {"sort": self.sort}
+        return {**self.conditions, **sort, **({"page": str(self.page)} if self.page > 1 else {})}
+
+    @property
+    def here(self) -> str:
+        """The same as an address carries it, with its page."""
+        return self.query(**self.fields)
 
     def without(self, name: str) -> str:
         """Return the same without one condition."""
@@ -99,14 +110,16 @@ def _list_page(request: Any, asked: Asked, *, refusal: Refusal | None = None) ->
     with access.enter(principal, why="console"):
         waiting = questions(principal, asked.filter)
         rows = listed(waiting).order_by(*ORDERS[asked.sort])
-        start, left = (asked.page - 1) * PAGE, rows.count()
+        left = rows.count()
+        pages = max(1, -(-left // PAGE))
+        asked = replace(asked, page=min(asked.page, pages))  # a page that is gone is the last there is
+        start = (asked.page - 1) * PAGE
         keys = [CaseKey.parse(row.key) for row in rows[start : start + PAGE]]
         context = {
-            **_context(request, cases_of(principal, keys), refusal=refusal),
-            "asked": asked,
+            **_context(request, cases_of(principal, keys), asked, refusal=refusal),
             "orders": LABELS.items(),
             "left": left,
-            "pages": max(1, -(-left // PAGE)),
+            "pages": pages,
             "earlier": asked.query(page=str(asked.page - 1)),
             "later": asked.query(page=str(asked.page + 1)),
             "groups": _groups(principal, waiting, asked),
@@ -138,9 +151,11 @@ def _chips(principal: Principal, asked: Asked) -> list[tuple[str, str, str]]:
     return [("text" if by == "pattern" else by, text, asked.without(by)) for by, text in shown.items()]
 
 
-def _context(request: Any, cases: list[Any], *, refusal: Refusal | None = None) -> dict[str, Any]:
+def _context(request: Any, cases: list[Any], asked: Asked, *, refusal: Refusal | None = None) -> dict[str, Any]:
     return {
+        "asked": asked,
         "cases": cases,
+        "followed": list(zip_longest(cases, cases[1:])),
         "may_act": Verb.REVIEW in request.principal.verbs,
         "keeps": KEEPS,
         "refusal": refusal,
@@ -159,10 +174,10 @@ def case(request: Any, case_id: str) -> HttpResponse:
 
 
 def _case_page(request: Any, case_id: str, *, refusal: Refusal | None = None) -> HttpResponse:
-    principal = request.principal
+    principal, asked = request.principal, _asked(request.POST or request.GET)
     with access.enter(principal, why="console"):
         found = case_of(principal, case_id)
-        context = _context(request, [found], refusal=refusal)
+        context = _context(request, [found], asked, refusal=refusal)
     base, path = server_url(request), f"/api/v1/cases/{found.id}"
     if found.waiting and found.values:
         body = {"choose": [found.values[0].id], "revision": found.revision}
@@ -227,10 +242,13 @@ def _answered(request: Any, case_id: str, act: Callable[[], Any], said: str, *, 
     _, refusal = run_action(act)
     if refusal:
         return _case_page(request, case_id, refusal=refusal)
-    there = reverse("console:case", args=[case_id])
+    asked = _asked(request.POST)
+    there = reverse("console:case", args=[case_id]) + asked.here
     if undo:
-        offer_undo(request, said, reverse("console:case-undo", args=[case_id]), there=there)
-        return HttpResponseRedirect(reverse("console:cases") + _asked(request.POST).query(), status=303)
+        offer_undo(request, said, reverse("console:case-undo", args=[case_id]), there=there, **asked.fields)
+        following = request.POST.get("following", "")
+        place = f"#case-{quote(following)}" if following else "#cases"  # where the focus goes on
+        return HttpResponseRedirect(reverse("console:cases") + asked.here + place, status=303)
     show_done(request, said, there=there)
     return HttpResponseRedirect(there, status=303)
 
@@ -251,7 +269,8 @@ def clear_away(request: Any) -> HttpResponse:
     there = reverse("console:cases") + asked.query()
     if done:
         said = f"{len(done)} challenger{'' if len(done) == 1 else 's'} rejected"
-        offer_undo(request, said, reverse("console:cases-unclear"), there=there, ids=" ".join(done))
+        fields = {"ids": " ".join(done), **asked.fields}
+        offer_undo(request, said, reverse("console:cases-unclear"), there=there, **fields)
     if found.refused:
         why = "; ".join(dict.fromkeys(str(one.refused) for one in found.refused))
         return _list_page(request, asked, refusal=Refusal(f"{len(found.refused)} could not be rejected", why))
@@ -267,11 +286,11 @@ def take_clearing_back(request: Any) -> HttpResponse:
         ids = [uuid.UUID(text) for text in request.POST.get("ids", "").split()][:CLEARED_AT_ONCE]
     except ValueError as error:
         raise Http404 from error
-    outcomes = undo_all(request.principal, ids, now=timezone.now())
+    outcomes, asked = undo_all(request.principal, ids, now=timezone.now()), _asked(request.POST)
     refused = [one for one in outcomes if one.refused]
-    there = reverse("console:cases")
+    there = reverse("console:cases") + asked.here
     show_done(request, f"{len(outcomes) - len(refused)} wait again", there=there)
     if refused:
         why = "; ".join(dict.fromkeys(str(one.refused) for one in refused))
-        return _list_page(request, _asked({}), refusal=Refusal(f"{len(refused)} could not be taken back", why))
+        return _list_page(request, asked, refusal=Refusal(f"{len(refused)} could not be taken back", why))
     return HttpResponseRedirect(there, status=303)

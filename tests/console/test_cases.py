@@ -51,7 +51,7 @@ def test_a_card_says_all_that_is_claimed(rita):
 def test_a_challenger_is_chosen_and_the_choice_taken_back(rita, principal):
     found = only_case(principal)
     answer = post(rita, f"/cases/{found.id}/resolve/", **form_of(found, "$0", note="it says so"))
-    assert (answer.status_code, answer["Location"]) == (303, "/cases/")
+    assert (answer.status_code, answer["Location"]) == (303, "/cases/#cases")
     after = rita.get("/cases/")
     assert "The case is settled." in words(after)
     assert "Undo" in words(after)
@@ -133,9 +133,12 @@ def test_what_is_chosen_stands_beside_the_red_button_and_can_be_taken_away(rita,
     (link,) = re.findall(r'href="(\?owner=[0-9a-f-]+)">bob', rita.get("/cases/").text)
     page = rita.get(f"/cases/{link}&namespace=acme:main&pattern=budget")
     text = words(page)
-    assert "owner: bob namespace: acme:main text: budget Clear filters 2 challengers match." in text
+    assert "namespace: acme:main owner: bob text: budget Clear filters 2 challengers match." in text
     assert "By predicate" not in text  # all of it is one
-    for name, rest in (("owner", "?namespace=acme%3Amain&amp;pattern=budget"), ("text", f"{link}&amp;namespace=acme")):
+    for name, rest in (
+        ("owner", "?namespace=acme%3Amain&amp;pattern=budget"),
+        ("text", f"?namespace=acme%3Amain&amp;{link[1:]}"),
+    ):
         assert f'href="/cases/{rest}' in page.text, name
     assert "Chosen filters" not in rita.get("/cases/").text
 
@@ -151,10 +154,45 @@ def test_what_is_no_address_of_the_list_is_not_found(rita, query):
     assert rita.get(f"/cases/?{query}").status_code == 404
 
 
-def test_pages_follow_each_other(rita, alice, bob, store):
+@pytest.fixture
+def sites(alice, bob, store):
+    """Twelve cases: two pages."""
     for n in range(12):
         store("acme:main", f"{n}", by=alice.principal, source="user_explicit", claim=budget("$1", f"site {n}"))
         store("acme:main", f"no {n}", by=bob.principal, source="document", claim=budget("$2", f"site {n}"))
+
+
+def fields_of(page, action):
+    """What the hidden fields of the first form send that goes there."""
+    (form,) = re.findall(f'<form [^>]*action="{action}">(.*?)</form>', page.text, re.DOTALL)[:1]
+    return dict(re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', form))
+
+
+@pytest.mark.usefixtures("sites")
+def test_a_decision_and_its_undo_keep_filter_and_page(rita):
+    page = rita.get("/cases/?predicate=budget&page=2")
+    found, following = page.context["cases"]
+    there = f"/cases/{found.id}/resolve/"
+    sent = fields_of(page, there)
+    answer = post(rita, there, **form_of(found, "$1"), **{k: v for k, v in sent.items() if k != "revision"})
+    assert answer["Location"] == f"/cases/?predicate=budget&page=2#case-{following.id}"
+    after = rita.get("/cases/?predicate=budget&page=2")
+    assert f'id="case-{following.id}" tabindex="-1"' in after.text
+    undo = f"/cases/{found.id}/undo/"
+    back = post(rita, undo, **fields_of(after, undo))
+    assert back["Location"] == f"/cases/{found.id}/?predicate=budget&page=2"
+    single = rita.get(back["Location"])
+    assert 'href="/cases/?predicate=budget&amp;page=2">The cases of these filters</a>' in single.text
+    assert fields_of(single, there)["page"] == "2"
+
+
+@pytest.mark.usefixtures("sites")
+def test_a_page_of_cases_that_is_gone_is_the_last(rita):
+    assert "page 2 of 2" in words(rita.get("/cases/?page=7"))
+
+
+@pytest.mark.usefixtures("sites")
+def test_pages_follow_each_other(rita):
     first, second = words(rita.get("/cases/")), words(rita.get("/cases/?page=2"))
     assert "page 1 of 2" in first
     assert "page 2 of 2" in second
