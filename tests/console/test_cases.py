@@ -6,6 +6,7 @@ import pytest
 
 from conflicts.resolution.cases import CaseFilter, CaseKey, case_of, cases_of, listed, questions
 from memories import access
+from tests.conftest import stored
 from tests.console.conftest import budget, post, words
 
 
@@ -141,6 +142,16 @@ def test_what_is_chosen_stands_beside_the_red_button_and_can_be_taken_away(rita,
     ):
         assert f'href="/cases/{rest}' in page.text, name
     assert "Chosen filters" not in rita.get("/cases/").text
+
+
+@pytest.mark.usefixtures("waits")
+def test_a_user_is_named_in_the_groups_as_on_the_card(rita, alice):
+    hers = alice.principal.of_user("cécile")
+    for value, source in (("$1", "user_explicit"), ("$2", "document")):
+        stored(hers, "acme:main", f"The budget is {value}.", source=source, claim=budget(value, "porto"))
+    page = rita.get("/cases/")
+    assert "By namespace acme:main 3 acme:main user cécile 1" in words(page)
+    assert "user cécile" in words(rita.get("/cases/?namespace=acme:main/c%25C3%25A9cile")).partition("Clear filters")[0]
 
 
 def test_clearing_needs_a_condition(rita, waits):
