@@ -7,7 +7,7 @@ const isOff = () => { try { return localStorage.getItem(OFF) === "1"; } catch { 
 const isTyping = (element) => element.matches?.("input:not([type=checkbox], [type=radio], [type=range]), textarea, select, [contenteditable]");
 const carriers = () => [...document.querySelectorAll("[data-key]")];
 const shown = (key) => key.replace(/^[A-Z]$/, (letter) => `⇧${letter}`);
-const isThere = (element) => element.closest(".more-nav") !== null || element.checkVisibility?.() !== false;
+const isThere = (element) => element.closest(".more-nav, .movers") !== null || element.checkVisibility?.() !== false;
 
 function badge(element) {
   if (element.dataset.badged) return;

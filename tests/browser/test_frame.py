@@ -28,6 +28,28 @@ def test_a_slash_leads_to_the_filter(at_memories, stage, path, name):
     expect(page.get_by_label(name, exact=True)).to_be_focused()
 
 
+@pytest.mark.parametrize("width", [360, 700])
+def test_the_keys_and_their_switch_are_within_reach_on_a_narrow_page(at_memories, page, store_texts, width):
+    store_texts("The heron nests.", "The mill is shut.")
+    page.set_viewport_size({"width": width, "height": 740})
+    at_memories()
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    page.keyboard.press("j")
+    expect(page.locator("[data-row]").first).to_be_focused()
+    sheet, switch = page.get_by_role("dialog"), page.get_by_label("Shortcuts on")
+    page.keyboard.press("?")
+    expect(sheet.get_by_text("Next memory")).to_be_visible()
+    switch.uncheck()
+    page.get_by_role("button", name="Close").click()
+    page.keyboard.press("j")
+    expect(page.locator("[data-row]").nth(1)).not_to_be_focused()
+    page.get_by_role("button", name="Keyboard shortcuts").click()
+    switch.check()
+    page.get_by_role("button", name="Close").click()
+    page.keyboard.press("?")
+    expect(sheet).to_be_visible()
+
+
 def test_the_menu_closes(at_memories):
     page = at_memories()
     button, menu = page.get_by_label("More pages"), page.get_by_role("navigation", name="More")
