@@ -49,12 +49,16 @@ class Fold:
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """A page of the folds that wait, oldest first, how many there are, and which page it is of how many."""
+    """A page of the folds that wait, oldest first, how many there are, and which page it is of how many.
+
+    `after` is the conflict that stands for the first fold of the next page.
+    """
 
     folds: list[Fold]
     left: int
     page: int
     pages: int
+    after: uuid.UUID | None
 
 
 def queue(
@@ -82,10 +86,11 @@ def queue(
     left = groups.count()
     pages = max(1, -(-left // limit))
     page = min(page, pages)
-    found = list(groups.order_by("skipped", "since", "ids")[(page - 1) * limit : page * limit])
+    ordered = list(groups.order_by("skipped", "since", "ids")[(page - 1) * limit : page * limit + 1])
+    found, after = ordered[:limit], next((group["ids"][0] for group in ordered[limit:]), None)
     rows = visible_conflicts(principal).filter(id__in=[group["ids"][0] for group in found])
     firsts = {row.id: row for row in with_claims(rows)}
-    return Queue([_fold(group, firsts[group["ids"][0]]) for group in found], left, page, pages)
+    return Queue([_fold(group, firsts[group["ids"][0]]) for group in found], left, page, pages, after)
 
 
 def unforked(rows: QuerySet[Any]) -> QuerySet[Any]:

@@ -62,7 +62,7 @@ def page(
             reserve(principal, opened.row.id, now=now)
         context = {
             "items": rows,
-            "following": review_items.following(rows, opened) if opened else None,
+            "following": review_items.following(listed, opened) if opened else None,
             "left": listed.left,
             "listed": listed,
             "place": where,

@@ -164,13 +164,14 @@ class Opened:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A page of the queue; what waits in branches as copies, by branch."""
+    """A page of the queue; what waits in branches as copies, by branch; what moves up next and nobody looks at."""
 
     items: list[ReviewItem]
     left: int
     page: int
     pages: int
     branches: dict[str, int]
+    after: uuid.UUID | None
 
 
 def load_queue(
@@ -179,17 +180,19 @@ def load_queue(
     """Return the queue, or that of one namespace. Inside `access.enter`. Raise NotFound."""
     found = queue(principal, last=last, namespace=namespace or None, page=page)
     rows = [fold.row for fold in found.folds]
-    holders = reserved(principal, [row.id for row in rows], now=now)
+    holders = reserved(principal, [*(row.id for row in rows), *([found.after] if found.after else [])], now=now)
     names = names_of(principal, holders.values())
     items = [_item(fold, names.get(holders.get(fold.row.id), "")) for fold in found.folds]
-    return Listed(items, found.left, found.page, found.pages, {} if namespace else forked(principal))
+    after = None if found.after in holders else found.after
+    return Listed(items, found.left, found.page, found.pages, {} if namespace else forked(principal), after)
 
 
-def following(rows: Sequence[ReviewItem], opened: Opened) -> uuid.UUID | None:
+def following(listed: Listed, opened: Opened) -> uuid.UUID | None:
     """The conflict below the opened one in the queue that nobody else looks at; None for the last, or outside it."""
-    places = [place for place, item in enumerate(rows) if item.row.id == opened.fold.row.id]
-    below = rows[places[0] + 1 :] if places else []
-    return next((item.row.id for item in below if not item.held_by), None)
+    places = [place for place, item in enumerate(listed.items) if item.row.id == opened.fold.row.id]
+    if not places:
+        return None
+    return next((item.row.id for item in listed.items[places[0] + 1 :] if not item.held_by), listed.after)
 
 
 def _item(fold: Fold, held_by: str) -> ReviewItem:

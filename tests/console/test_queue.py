@@ -3,10 +3,12 @@
 import html
 import re
 import uuid
+from functools import partial
 
 import pytest
 
 from memories import jobs
+from memories.console import review_items
 from tests.console.conftest import decide, post, words
 
 
@@ -109,6 +111,16 @@ def test_the_queue_goes_on_after_fifty(rita, challenge):
     assert len(listed(rita.get("/review/?page=2"))) == 50
     for bad in ("x", "0", "-1"):
         assert rita.get(f"/review/?page={bad}").status_code == 404
+
+
+def test_after_the_last_of_a_page_the_first_of_the_next_follows(rita, rob, challenge, monkeypatch):
+    conflicts = [challenge(f"${n + 1}", source_id=f"s{n}") for n in range(4)]
+    monkeypatch.setattr(review_items, "queue", partial(review_items.queue, limit=2))
+    last = rita.get(f"/review/{conflicts[1].id}/")
+    assert last.context["following"] == conflicts[2].id
+    assert rita.get(f"/review/{conflicts[3].id}/?page=2").context["following"] is None
+    rob.get(f"/review/{conflicts[2].id}/")
+    assert rita.get(f"/review/{conflicts[1].id}/").context["following"] is None
 
 
 def test_the_way_to_the_list_leads_there(rita, challenge):
