@@ -24,10 +24,10 @@ from memories.console.form_addresses import takes_form
 from memories.console.proposal_list import Card, ProposalFilters, load_list
 from memories.console.review_items import names_of
 from memories.console.snippets import KEY, action_curl, server_url
+from memories.console.undo_strip import PROPOSALS, replace_strip, withdraw
 from memories.models import Proposal
 from memories.models.enums import Decision, ProposalKind, Verb
 
-UNDO = "proposals-undo"
 ACTIONS = {
     "accept": (Decision.ACCEPTED, "Accepted: the newer text replaces the older one"),
     "dismiss": (Decision.DISMISSED, "Dismissed: both texts stay"),
@@ -60,7 +60,7 @@ def page(request: Any, filters: ProposalFilters, *, refusal: Refusal | None = No
         "filters": filters,
         "kinds": ProposalKind.values,
         "may_act": may_act,
-        "strip": request.session.get(UNDO),
+        "strip": request.session.get(PROPOSALS),
         "refusal": refusal,
         "has_sidecar": governance.health.has_sidecar(),
         "now": now,
@@ -96,7 +96,7 @@ def decide(request: Any) -> HttpResponse:
         now=now,
     )
     if not refusal:
-        request.session[UNDO] = {"id": str(proposal_id), "said": labels}
+        replace_strip(request, PROPOSALS, {"id": str(proposal_id), "said": labels})
     return _redirect(request, refusal)
 
 
@@ -152,7 +152,8 @@ def _redirect(request: Any, refusal: Refusal | None, *, place: str = "") -> Http
 def take_back(request: Any) -> HttpResponse:
     """Take back the last decision."""
     request.principal.require(Verb.REVIEW)
-    strip = request.session.pop(UNDO, None)
+    strip = request.session.get(PROPOSALS)
+    withdraw(request)
     return _undone(request, uuid.UUID(strip["id"])) if strip else _redirect(request, None)
 
 
@@ -161,8 +162,7 @@ def take_back(request: Any) -> HttpResponse:
 def reopen(request: Any, proposal_id: uuid.UUID) -> HttpResponse:
     """Take back the decision on one of the list."""
     request.principal.require(Verb.REVIEW)
-    if (request.session.get(UNDO) or {}).get("id") == str(proposal_id):
-        del request.session[UNDO]
+    withdraw(request)
     return _undone(request, proposal_id)
 
 
@@ -176,5 +176,5 @@ def _undone(request: Any, proposal_id: uuid.UUID) -> HttpResponse:
 @member
 def hide(request: Any) -> HttpResponse:
     """Take the undo strip away; the decision can still be undone in the list."""
-    request.session.pop(UNDO, None)
+    withdraw(request)
     return _redirect(request, None)

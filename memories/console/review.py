@@ -26,9 +26,10 @@ from memories.console.auth import member
 from memories.console.form_addresses import takes_form
 from memories.console.plan_steps import page_number
 from memories.console.snippets import KEY, action_curl, server_url
+from memories.console.undo_strip import REVIEW, replace_strip, withdraw
 from memories.models.enums import Status, Verb
 
-SKIPPED, UNDO = "review-skipped", "review-undo"
+SKIPPED = "review-skipped"
 SKIPPED_MOST, TOLD = 200, 5
 
 
@@ -70,7 +71,7 @@ def page(
             "done": _settled_today(request, now=now),
             "opened": opened,
             "may_act": may_act,
-            "strip": request.session.get(UNDO),
+            "strip": request.session.get(REVIEW),
             "now": now,
             "curls": _curls(request, opened.row) if opened and may_act else [],
             "curl": f"curl '{server_url(request)}/api/v1/conflicts?status=pending' {KEY}",
@@ -186,7 +187,7 @@ def _superseded_along(request: Any, ids: Sequence[str], *, now: datetime.datetim
 
 def _offer_undo(request: Any, ids: list[str], text: str, **more: Any) -> None:
     """The strip; `skipped`: nothing was decided."""
-    request.session[UNDO] = {"ids": ids, "said": text, "count": len(ids), **more}
+    replace_strip(request, REVIEW, {"ids": ids, "said": text, "count": len(ids), **more})
 
 
 def _redirect_to_next(request: Any) -> HttpResponse:
@@ -230,7 +231,8 @@ def _skipped(request: Any) -> list[uuid.UUID]:
 def take_back(request: Any) -> HttpResponse:
     """Take back the last decision, or all of the last lot; each that can't be says why. A skip counts as one."""
     request.principal.require(Verb.REVIEW)
-    strip, now = request.session.pop(UNDO, None), timezone.now()
+    strip, now = request.session.get(REVIEW), timezone.now()
+    withdraw(request)
     if not strip:
         return HttpResponseRedirect(reverse("console:review") + _query(request), status=303)
     ids = [uuid.UUID(text) for text in strip["ids"]]
@@ -247,7 +249,7 @@ def take_back(request: Any) -> HttpResponse:
 @member
 def dismiss(request: Any) -> HttpResponse:
     """Take the undo strip away; what it names can still be undone on the conflict's own page."""
-    request.session.pop(UNDO, None)
+    withdraw(request)
     return HttpResponseRedirect(reverse("console:review") + _query(request), status=303)
 
 
@@ -259,5 +261,6 @@ def reopen(request: Any, conflict_id: uuid.UUID) -> HttpResponse:
     (outcomes,) = decisions.undo_each(request.principal, [conflict_id], now=timezone.now())
     if outcomes.refusal:
         return page(request, conflict_id, status=409, refused=[outcomes], tried=1)
+    withdraw(request)
     its_own = reverse("console:conflict", args=[conflict_id])
     return HttpResponseRedirect(_list(request, lately=True) if "settled" in request.POST else its_own, status=303)

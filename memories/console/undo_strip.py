@@ -9,7 +9,9 @@ from django.urls import reverse
 from memories.console.auth import member
 from memories.console.form_addresses import takes_form
 
-STRIP, TAKEN_BACK = "undo", "taken_back"
+# Where the session keeps what was done last: on any page, in the review, among the proposals.
+STRIP, REVIEW, PROPOSALS = "undo", "review-undo", "proposals-undo"
+TAKEN_BACK = "taken_back"
 
 
 def offer_undo(request: Any, text: str, url: str, *, there: str, label: str = "Undo", **fields: Any) -> None:
@@ -21,13 +23,19 @@ def offer_undo(request: Any, text: str, url: str, *, there: str, label: str = "U
         withdraw(request)
         return
     values = {"said": text, "url": url, "there": there, "label": label, "fields": fields}
-    request.session[STRIP] = values | {"project": request.principal.project}
+    replace_strip(request, STRIP, values | {"project": request.principal.project})
 
 
 def show_done(request: Any, text: str, *, there: str, more: str = "") -> None:
     """Say what was done and can't be taken back; `more` is another sentence, without a memory's text."""
     values = {"said": text, "more": more, "url": "", "there": there}
-    request.session[STRIP] = values | {"project": request.principal.project}
+    replace_strip(request, STRIP, values | {"project": request.principal.project})
+
+
+def replace_strip(request: Any, name: str, values: Mapping[str, Any]) -> None:
+    """Say one thing alone: what was done last."""
+    withdraw(request)
+    request.session[name] = values
 
 
 def held_in(backups: Sequence[Mapping[str, Any]]) -> str:
@@ -39,8 +47,9 @@ def held_in(backups: Sequence[Mapping[str, Any]]) -> str:
 
 
 def withdraw(request: Any) -> None:
-    """Take the strip away."""
-    request.session.pop(STRIP, None)
+    """Take away what was said of anything that was done before."""
+    for name in (STRIP, REVIEW, PROPOSALS):
+        request.session.pop(name, None)
 
 
 @takes_form

@@ -24,6 +24,11 @@ document.addEventListener("htmx:responseError", (event) => {
   if (xhr.status !== 409) fail(said(xhr), xhr.getResponseHeader("X-Request-Id") ?? "");
 });
 for (const name of ["htmx:sendError", "htmx:timeout"]) document.addEventListener(name, () => fail(UNREACHED));
+// What was done last is said alone: the strip of a page goes once something else is done in the background.
+document.addEventListener("htmx:afterRequest", (event) => {
+  const isDone = event.detail.requestConfig.verb === "post" && event.detail.successful;
+  if (isDone && !event.detail.elt.closest("#undo")) document.getElementById("undo")?.remove();
+});
 document.addEventListener("htmx:beforeRequest", (event) => {
   if (event.detail.requestConfig.triggeringEvent) document.getElementById("failure")?.replaceChildren();
 });

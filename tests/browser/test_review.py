@@ -115,6 +115,20 @@ def test_enter_in_a_case_decides_by_what_is_typed_alone(at_memories, stage, quar
         assert Claim.objects.get(status="active", predicate="budget").value == "$900"
 
 
+def test_a_decision_takes_the_strip_of_what_was_done_before_away(at_memories, stage, quarrels, store_texts):
+    quarrels(1)
+    (memory,) = store_texts("The heron nests.")
+    page = at_memories(f"/memories/{memory}/")
+    page.get_by_role("button", name="Pin").click()
+    expect(page.get_by_text("Pinned.")).to_be_visible()
+    page.goto(f"{stage.url}/review/")
+    expect(page.get_by_text("Pinned.")).to_be_visible()
+    page.keyboard.press("r")
+    waiting_for(page, 0)
+    expect(page.locator(".undo-strip")).to_have_count(1)
+    expect(page.locator(".undo-strip")).to_contain_text("Rejected.")
+
+
 def test_a_held_key_decides_once(at_memories, stage, quarrels):
     quarrels(3)
     page = at_memories("/review/")

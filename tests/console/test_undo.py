@@ -9,7 +9,7 @@ from django.utils import timezone
 from memories import access, jobs, schedules
 from memories.access import keys
 from memories.models import Fragment, Membership, SavedView
-from tests.console.conftest import a_person, logged_in, post
+from tests.console.conftest import a_person, decide, logged_in, post
 
 
 def strip(page):
@@ -118,6 +118,19 @@ def test_it_stays_until_it_is_hidden(rita, rob, store, headers):
     answer = post(rita, "/undo/hide/", headers=headers)
     assert (answer.status_code, answer.get("Location")) == ((200, None) if headers else (303, f"/memories/{row.id}/"))
     assert strip(rita.get("/memories/")) is None
+
+
+def test_only_the_last_thing_is_told(rita, store, challenge):
+    row, conflict = store("acme:main", "The heron nests."), challenge()
+    post(rita, f"/memories/{row.id}/act/", action="corroborate")
+    decide(rita, conflict, "reject")
+    page = rita.get("/review/").text
+    assert (page.count("undo-strip"), "Rejected." in page) == (1, True)
+    post(rita, f"/memories/{row.id}/act/", action="pin")
+    page = rita.get("/review/").text
+    assert (page.count("undo-strip"), "Pinned." in page) == (1, True)
+    post(rita, f"/review/{conflict.id}/undo/")
+    assert "undo-strip" not in rita.get("/review/").text
 
 
 def test_another_project_does_not_see_it(project, store):
