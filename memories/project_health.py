@@ -31,21 +31,24 @@ COUNTS = f"""
         WHERE c.project_id = f.project_id AND c.fragment_id = f.id) AS claims) AS s
     WHERE f.project_id = %(project)s AND f.namespace_id = ANY (%(places)s)
 """
-# Who yielded to another memory lately, unless a person decided so.
+# Who yielded to another memory lately, unless a person decided so; the time is that of then, whatever changed since.
 SUPERSEDED = f"""
-    SELECT f.id, f.superseded_by_id, f.updated_at, EXISTS (SELECT FROM memories_claim c
+    SELECT f.id, f.superseded_by_id, y.at, EXISTS (SELECT FROM memories_claim c
             JOIN memories_claim s ON s.project_id = c.project_id AND s.namespace_id = c.namespace_id
                 AND s.key_digest = c.key_digest AND s.session_id = c.session_id
             WHERE c.project_id = f.project_id AND c.fragment_id = f.id AND s.fragment_id <> f.id AND c.exclusive
                 AND s.exclusive AND s.status IN ('active', 'disputed') AND s.value_digest <> c.value_digest),
         count(*) OVER ()
     FROM memories_fragment f
+    CROSS JOIN LATERAL (SELECT coalesce(min(e.pgh_created_at), f.updated_at) AS at FROM memories_fragmentevent e
+        WHERE e.project_id = f.project_id AND e.pgh_obj_id = f.id AND e.status = 'superseded'
+            AND e.superseded_by_id = f.superseded_by_id) AS y
     WHERE f.project_id = %(project)s AND f.namespace_id = ANY (%(places)s) AND f.status = 'superseded'
-        AND f.superseded_by_id IS NOT NULL AND f.updated_at > %(since)s
+        AND f.superseded_by_id IS NOT NULL AND f.updated_at > %(since)s AND y.at > %(since)s
         AND NOT {DECIDED_BY_A_PERSON}
         AND NOT EXISTS (SELECT FROM memories_proposal q WHERE q.project_id = f.project_id AND q.decision = 'accepted'
             AND q.about @> ARRAY[f.id, f.superseded_by_id])
-    ORDER BY f.updated_at DESC, f.id LIMIT %(most)s
+    ORDER BY y.at DESC, f.id LIMIT %(most)s
 """
 
 

@@ -53,6 +53,15 @@ def test_it_names_what_yielded_without_a_person(alice, lived):
     assert (one["id"], one["superseded_by"]) == (str(lived[0].id), str(lived[1].id))
 
 
+def test_the_time_is_that_of_the_replacement_whatever_changed_since(alice, lived, principal):
+    (before,) = report(alice)["supersessions"]
+    with access.enter(principal, why="test"):
+        row = Fragment.objects.filter(id=lived[0].id)
+        row.update(status="archived", archived_reason="contained")
+        row.update(status="superseded", archived_reason="", updated_at=timezone.now() + OLD)
+    assert report(alice)["supersessions"] == [before]
+
+
 def test_what_a_person_decided_is_not_among_them(alice, adam, lived, principal):
     from conflicts.models import PendingConflict
 
