@@ -1,5 +1,6 @@
 """What a room may answer to a person's wish, in words; and who is told of it how."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -36,5 +37,6 @@ def run_action(act: Callable[[], T]) -> tuple[T | None, Refusal | None]:
 
 
 def error_sentence(text: str) -> str:
-    """Return what a room says, as a sentence; some rooms say whole ones."""
+    """Return what a room says, as a sentence in the words of the console; some rooms say whole ones."""
+    text = re.sub(r"\bfragment(s?)\b", lambda found: "memories" if found[1] else "memory", text)
     return text if not text or text.endswith(".") else f"{text[:1].upper()}{text[1:]}."

@@ -51,6 +51,14 @@ def test_a_text_that_leaves_its_claim_is_asked_about(rita, meetings, principal):
     assert claims_now(principal, meetings) == ("Book my meetings in the mornings.", OLD, "active")
 
 
+def test_an_edit_that_comes_too_late_is_told_in_the_words_of_the_page(rita, meetings):
+    new = ("user", "meeting time", "before 11")
+    edit(rita, meetings, "Book my meetings before 11.", new)
+    page = edit(rita, meetings, "Book my meetings in the mornings, please.")
+    assert page.status_code == 409
+    assert "The memory is at revision 2 now: read it again." in words(page)
+
+
 def test_text_and_claim_change_together_and_undo_brings_both_back(rita, meetings, principal):
     new = ("user", "meeting time", "before 11")
     assert edit(rita, meetings, "Book my meetings before 11.", new).status_code == 303
