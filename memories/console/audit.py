@@ -242,11 +242,12 @@ def _line(kind: str, event: Any, names: dict[uuid.UUID | None, str], people: dic
     if kind == "ruling":
         url = reverse("console:conflict", args=[event.conflict_id]) if event.conflict_id else ""
         became = "" if gone else "replaced" if event.replaced_by_id else "in force"
+    became = _powers(event) if kind == "grant" else became
     return AuditLine(
         at=event.pgh_created_at,
         kind=kind,
         verb=VERBS.get(event.pgh_label, event.pgh_label),
-        state=_powers(event) if kind == "grant" else became,
+        state=f"was {became}" if gone and became else became,
         who=names.get(actor_of(event), "") or people.get(_actor(event) or 0, "") or context.get("kind", "unknown"),
         why=_why(context.get("why", "")),
         url=url,

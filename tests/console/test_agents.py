@@ -275,6 +275,7 @@ def test_an_admin_adds_somebody_new_who_can_log_in(adam, project, client):
     page = led(adam, post(adam, "/agents/members/", username="nora", role="reviewer"))
     (password,) = re.findall(r'id="password" readonly value="([^"]+)"', page.text)
     nora = get_user_model().objects.get(username="nora")
+    assert "member deleted was viewer rita" in words(client.get("/audit/?kind=member"))
     assert Membership.objects.get(user=nora, project=project).role == "reviewer"
     assert client.login(username="nora", password=html.unescape(password))
     assert client.get("/review/").status_code == 200
@@ -399,7 +400,7 @@ def test_the_audit_names_who_let_whom_in(adam, project, principal, count):
     for told in (
         "adam add member member made viewer zoe",
         "adam set role member changed reviewer zoe",
-        "adam set role member deleted reviewer zoe",
+        "adam set role member deleted was reviewer zoe",
     ):
         assert told in text
     assert "zoe" in words(adam.get("/audit/"))
