@@ -86,6 +86,13 @@ def words(page: Any) -> str:
     return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page.text)).split())
 
 
+def misnamed(page: Any) -> list[tuple[str, str]]:
+    """What can be pressed and is called otherwise than what stands on it: whoever speaks to it says what they see."""
+    found = re.findall(r'<(button|summary|a)\b[^>]*aria-label="([^"]*)"[^>]*>(.*?)</\1>', page.text, re.DOTALL)
+    said = [(name, " ".join(re.sub(r"<[^>]+>", " ", shown).split())) for _, name, shown in found]
+    return [(name, shown) for name, shown in said if shown.lower() not in name.lower()]
+
+
 def post(client: Client, path: str, *, headers: Any = None, **form: Any) -> Any:
     """Sends a form as a page that shows it would."""
     if "csrftoken" not in client.cookies:

@@ -12,7 +12,7 @@ from django.utils import timezone
 from memories import access, ingest
 from memories.access import authorizations, members, oauth_clients
 from memories.models import ApiKey, Authorization, Fragment, Membership, Namespace, Operation
-from tests.console.conftest import a_person, decide, logged_in, post, words
+from tests.console.conftest import a_person, decide, logged_in, misnamed, post, words
 
 
 def led(client, answer):
@@ -50,6 +50,12 @@ def test_a_key_is_shown_once_and_works(adam, project, count):
 def test_a_bad_wish_makes_no_key(adam, count, bad):
     assert post(adam, "/agents/keys/", **{**WISH, **bad}).status_code == 409
     assert count(ApiKey) == 0
+
+
+def test_what_can_be_pressed_is_called_as_it_reads(adam, bob):
+    page = adam.get("/agents/")
+    assert f'aria-label="Revoke for good: {bob.row.key_id}"' in page.text
+    assert misnamed(page) == []
 
 
 def test_rotating_and_revoking(adam, bob, count):
@@ -269,13 +275,13 @@ def test_an_admin_changes_roles_but_not_their_own(project, rita):
     assert Membership.objects.get(user=boss).role == "admin"
     post(client, f"/agents/members/{other.pk}/", role="")
     assert not Membership.objects.filter(user=other).exists()
+    assert "member deleted was viewer rita" in words(client.get("/audit/?kind=member"))
 
 
 def test_an_admin_adds_somebody_new_who_can_log_in(adam, project, client):
     page = led(adam, post(adam, "/agents/members/", username="nora", role="reviewer"))
     (password,) = re.findall(r'id="password" readonly value="([^"]+)"', page.text)
     nora = get_user_model().objects.get(username="nora")
-    assert "member deleted was viewer rita" in words(client.get("/audit/?kind=member"))
     assert Membership.objects.get(user=nora, project=project).role == "reviewer"
     assert client.login(username="nora", password=html.unescape(password))
     assert client.get("/review/").status_code == 200

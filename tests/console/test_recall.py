@@ -9,7 +9,7 @@ from django.utils import timezone
 from conflicts.public import ClaimDraft
 from memories import access, jobs, recall_checks
 from memories.models import Fragment, Operation, RecallCheck
-from tests.console.conftest import post, words
+from tests.console.conftest import misnamed, post, words
 
 HERON = {
     "namespace": "acme:main",
@@ -39,6 +39,7 @@ def ended(principal):
 def test_keep_run_and_delete(adam, heron, principal, count):
     assert "No check yet." in words(adam.get("/recall/"))
     assert post(adam, "/recall/keep/", **HERON)["Location"] == "/recall/"
+    assert misnamed(adam.get("/recall/")) == []
     told = words(adam.get("/recall/")).replace("Delete for good ", "")
     assert "never run Where does the heron nest? expects the words old mill" in told
     post(adam, "/recall/run/")
