@@ -138,3 +138,13 @@ def test_enter_on_a_tick_runs_no_plan(at_memories, twins, work, stage):
 def browser_context_args(browser_context_args, request):
     """With more arguments where a test names them."""
     return {**browser_context_args, **getattr(request, "param", {})}
+
+
+def test_long_names_of_namespaces_stay_within_a_phone(at_memories, page, stage, store_texts):
+    Membership.objects.filter(project=stage.project).update(role="admin")
+    store_texts("The heron nests.", agent="a-namespace-with-a-name-that-is-far-longer-than-a-phone-is-wide")
+    page.set_viewport_size({"width": 360, "height": 740})
+    at_memories("/namespaces/")
+    page.get_by_text("Delete a namespace").click()
+    expect(page.get_by_label("Type its name")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") == 360
