@@ -1,7 +1,7 @@
-"""Facts: what two texts have to agree on before one may stand for the other: numbers, dates, names and negation.
+"""Facts: what two texts agree on before one may stand for the other: numbers, dates, names, negation and literals.
 
-A cosine takes "$750" and "$7500", 6 pm and 7 pm for one. In doubt texts differ: a twin too many costs a line of
-context, a false one a memory.
+A cosine takes "$750" and "$7500", 6 pm and 7 pm, "> 90" and "< 90" for one. In doubt texts differ: a twin too many
+costs a line of context, a false one a memory.
 """
 
 import re
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from memories.language.dates import CALENDAR
 from memories.language.gazetteers import GIVEN_NAMES
+from memories.language.literals import literals
 from memories.language.word_lists import OPENERS, listed, word_list
 
 WORD = re.compile(r"[^\s,;!?()\[\]{}\"“”]+")
@@ -22,18 +23,20 @@ NEGATIONS = word_list(__file__, "negations")
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What a text says: numbers (with the word behind them) and times, how often it negates, names, all words."""
+    """What a text says: numbers (with the word behind them) and times, how often it negates, names, words, literals."""
 
     counted: tuple[str, ...]
     negations: int
     names: frozenset[str]
     words: frozenset[str]
+    literals: tuple[str, ...]
 
     def agree(self, other: "Facts") -> bool:
-        """Whether both say the same numbers, times and names, and negate as often. A name may be written small."""
+        """Whether both say the same numbers, times, names and literals, and negate as often. A name may be small."""
         return (
             self.counted == other.counted
             and self.negations == other.negations
+            and self.literals == other.literals
             and self.names <= other.words
             and other.names <= self.words
         )
@@ -48,6 +51,7 @@ def facts(text: str) -> Facts:
         negations=sum(word in NEGATIONS or word.endswith(("n't", "n’t")) for word in lowered),
         names=frozenset(low for word, low in zip(words, lowered, strict=True) if _is_name(word, low)),
         words=frozenset(lowered),
+        literals=literals(text),
     )
 
 

@@ -123,6 +123,9 @@ def test_spellings_of_other_keys_times_and_types_stay(run, remember, now):
         ("Take two pills.", "Take three pills."),
         ("The rope is 5 kg.", "The rope is 5 lb."),
         ("I moved to Oslo.", "I moved to Rome."),
+        ("Alert me when cpu > 90%.", "Alert me when cpu < 90%."),
+        ("Run chmod +x deploy.sh first.", "Run chmod -x deploy.sh first."),
+        ("Filter it with grep -v.", "Filter it with grep -V."),
     ],
 )
 def test_what_differs_in_a_fact_is_never_merged(run, remember, digest, one, other):

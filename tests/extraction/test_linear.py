@@ -11,6 +11,7 @@ from memories.extraction.material import carries_material
 from memories.extraction.quotations import foreign
 from memories.ingest.chunking import clean, placed
 from memories.language.abridgement import keywords, summarise
+from memories.language.literals import literals
 
 pytestmark = pytest.mark.long
 
@@ -20,6 +21,7 @@ READERS = {
     "placed": lambda text: placed(clean(text)),
     "summary": summarise,
     "keywords": keywords,
+    "literals": literals,
     "carries_material": carries_material,
     "chatter": lambda text: chatter_reason(text, role="user"),
     "without_echoes": lambda text: without_echoes(text, ["The budget is $750."]),
