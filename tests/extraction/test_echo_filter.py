@@ -44,6 +44,19 @@ def test_what_says_something_else_comes_back_as_it_is(text):
     assert without_echoes(text, MEMORIES) == text
 
 
+@pytest.mark.parametrize(
+    ("memory", "text"),
+    [
+        ("Alert me when cpu > 90%.", "Alert me when cpu < 90%."),
+        ("Filter it with grep -v.", "Filter it with grep -V."),
+        ("The logs are in /var/log.", "The logs are in var/log."),
+    ],
+)
+def test_other_signs_say_something_else(memory, text):
+    assert without_echoes(text, [memory]) == text
+    assert not repeats(text, [memory])
+
+
 def test_only_the_new_part_of_a_turn_is_left():
     text = "The heron nests behind the old mill. It laid three blue eggs on Monday."
     assert without_echoes(text, MEMORIES) == "It laid three blue eggs on Monday."
