@@ -22,7 +22,7 @@ from conflicts.rulings import binding_of, rulings_on_texts
 from conflicts.verdicts import combined_status, set_verdicts
 from memories.access import GoneMeanwhile
 from memories.errors import NovaError
-from memories.language.content_words import content_words
+from memories.language.content_words import says_more
 from memories.models import Claim, Fragment
 from memories.models.claim import MOST_CLAIMS, claim_id
 from memories.models.enums import OPEN, STANDING, Status
@@ -326,19 +326,15 @@ class Evaluation:
         return None if twin is None or self._says_more(case, case.said[0].twin) else twin
 
     def _says_more(self, case: Assessment, twin: uuid.UUID | None) -> bool:
-        """Return whether a text out of which claims were read tells more than the text that claims the same.
-
-        Bare numbers are none of it: a clock in a text would make another memory of it each time.
-        """
+        """Return whether a text out of which claims were read tells more than the text that claims the same."""
         if twin is None or not all(claim.span_start is not None for claim in case.claims):
             return False
         claim = self.claims[twin]
         if claim.id in self.key_states[place_of(claim)].waiting:  # who decides on it reads it once
             return False
         named = f"{claim.subject} {claim.predicate} {claim.value}".replace("_", " ")
-        told, known = content_words(case.fragment.content), content_words(f"{claim.fragment.content} {named}")
-        codes = {number for number in told.numbers - known.numbers if any(map(str.isalpha, number))}
-        return bool(told.stems - known.stems or codes) or told.denies > known.denies
+        values = " ".join(own.value for own in case.claims)
+        return says_more(case.fragment.content, f"{claim.fragment.content} {named}", values=values)
 
     def _read(self, case: Assessment, *, by_a_person: bool) -> tuple[Status, str]:
         """What a newcomer's text makes of it, whose claims may stand: where it contradicts what stands it waits."""

@@ -1,5 +1,6 @@
 """Content words: what two texts are compared by that may say the same, without the forms of grammar. Pure."""
 
+import re
 from dataclasses import dataclass
 
 from memories.language.tokenizer import spoken_words, words_joined_by
@@ -8,6 +9,8 @@ from memories.language.word_lists import word_list
 FORMS = word_list(__file__, "forms")
 WORD = words_joined_by(".,:'’-")
 NEGATIONS = frozenset(["no", "not", "never", "none", "nobody", "nothing", "neither", "nor", "cannot", "without"])
+# When a text was written: each time another, which tells nothing.
+WRITTEN = re.compile(r"\bas of \d{1,2}:\d{2}(?::\d{2})?(?!\w)", re.IGNORECASE)
 ENDINGS = ("ing", "ed", "es", "s")
 SHORTEST_STEM = 3
 
@@ -25,6 +28,13 @@ class Sense:
         if not self.stems | self.numbers or self.denies != memory.denies:
             return False
         return self.numbers <= memory.numbers and self.stems <= memory.stems
+
+
+def says_more(text: str, memory: str, *, values: str) -> bool:
+    """Return whether a text tells more than a memory that claims the same; these values are said in whichever form."""
+    told, known = content_words(WRITTEN.sub("", text)), content_words(memory)
+    numbers = told.numbers - known.numbers - content_words(values).numbers
+    return bool(told.stems - known.stems or numbers) or told.denies > known.denies
 
 
 def content_words(text: str) -> Sense:

@@ -33,6 +33,13 @@ def say(alice):
         ("I have two cats.", "I have two cats, aged 3."),
         ("I own a motorbike.", "I own a motorbike and a motorboat."),
         ("I prefer window seats.", "I prefer window seats except at night."),
+        ("My emergency contact is Joana, +351 912 345 678.", "My emergency contact is Joana, +44 20 7946 0958."),
+        ("My phone number is 555-0100.", "My phone number is 555-0100 or 555-0101."),
+        ("My birthday is March 3.", "My birthday is March 3 or March 4."),
+        ("My budget is $500.", "My budget is $500 or $700."),
+        ("My budget is $500.", "My budget is $500 (was $400)."),
+        ("I own two cats.", "I own two cats since 2019."),
+        ("My alarm is at 7:00.", "My alarm is at 7:00 or 7:30."),
     ],
 )
 def test_what_says_more_is_kept_beside(say, first, then):
@@ -48,6 +55,8 @@ def test_what_says_more_is_kept_beside(say, first, then):
         ("I live in Oslo.", "I live in Oslo, as you know."),
         ("I prefer tea.", "Well, I prefer tea."),
         ("I live in Oslo.", "I live in Oslo as of 10:01."),
+        ("My budget is $1,500.", "My budget is $1500."),
+        ("My birthday is March 3.", "My birthday is 3 March."),
     ],
 )
 def test_what_says_no_more_is_a_repetition(say, first, then):
