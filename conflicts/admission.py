@@ -15,6 +15,7 @@ from conflicts.keys import naming
 from conflicts.locks import Place, lock_keys, lock_namespaces
 from conflicts.models import PendingConflict
 from conflicts.namespace_state import NamespaceState
+from conflicts.outdated import name_successors, settle_outdated
 from conflicts.persistence import ensure_conflicts, one_value_checked_at_the_end, record, reopen_periods, supersede
 from conflicts.search_index import index_fragments, refuse_forgotten, reindex_fragment
 from conflicts.votes import disputed_among
@@ -84,6 +85,7 @@ def admit(
         insert([case.fragment for case, _ in kept])
         insert([claim for case, _ in kept for claim in case.claims])
         index_fragments([(case.fragment, vector, case.claims) for case, vector in kept], model=model)
+        supersede(evaluation.project_id, name_successors([case for case, _ in kept]), now=now)
         conflicts = record(evaluation, cases)
     return [
         _admission(evaluation, case, conflicts, embedded_by=None if newcomer.vector is None else model.id)
@@ -251,6 +253,8 @@ def _evaluate(
     evaluation.open(cases, also=left)
     evaluation.read_bars([case for case in cases if states is None or states[case.fragment.namespace_id].has_rulings])
     for case in cases:
+        if not (by_a_person or returning):
+            settle_outdated(evaluation, case)
         evaluation.hear(case, by_a_person=by_a_person, returning=returning)
     return evaluation, cases
 

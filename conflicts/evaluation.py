@@ -92,6 +92,12 @@ class Assessment:
         return not (self.said or self.statements or self.under_rulings)
 
     @property
+    def told_late(self) -> datetime.datetime | None:
+        """When the words of a turn were said that is told afterwards; None for all others."""
+        said_at = self.said_at or self.fragment.said_at()
+        return said_at if said_at < self.fragment.created_at else None
+
+    @property
     def claims(self) -> list[Claim]:
         """The rows."""
         return [assessment.claim for assessment in self.said]
@@ -442,7 +448,8 @@ class Evaluation:
                 assertion = free_assertion(case.fragment, value, now=self.now)
                 for other in self.key_states[place].standing.copy().values():
                     same = other.value == value and assertion.meets(other)
-                    if same and not why_not_replaced(assertion, other):
+                    later = case.told_late and self.claims[other.id].fragment.said_at() > case.told_late
+                    if same and not later and not why_not_replaced(assertion, other):
                         self.key_states[place].forget(other.id)
                         found.append(other.id)
         return found

@@ -14,12 +14,11 @@ from enum import StrEnum
 from django.db import connection
 
 from conflicts.admission import Newcomer
-from conflicts.claims import assertion_from
 from conflicts.enums import ConflictKind
-from conflicts.evaluation import Assessment, ClaimAssessment, Evaluation, place_of
+from conflicts.evaluation import Assessment, Evaluation
 from conflicts.free_text import read_statements
-from conflicts.gate import why_not_replaced
 from conflicts.models import PendingConflict
+from conflicts.outdated import outdated_claims
 from conflicts.persistence import one_value_checked_at_the_end, record, supersede, supersede_claims
 from conflicts.verdicts import VerdictChange, save_verdicts
 from conflicts.votes import is_disputed
@@ -172,7 +171,7 @@ def _findings(evaluation: Evaluation, hearings: Sequence[_Hearing], *, afresh: b
     by_id = {hearing.case.fragment.id: hearing for hearing in hearings}
     for hearing in hearings:
         if not hearing.returning:
-            hearing.newer = _outdated_claims(evaluation, hearing.case)
+            hearing.newer = outdated_claims(evaluation, hearing.case)
         if hearing.newer is None:
             as_written = afresh and _is_newest(evaluation, hearing.case)
             evaluation.hear(hearing.case, returning=hearing.returning and not as_written)
@@ -190,29 +189,6 @@ def _is_newest(evaluation: Evaluation, case: Assessment) -> bool:
     """Return whether nothing that stands on its keys was written after it."""
     standing = [claim_id for place in case.places for claim_id in evaluation.key_states[place].standing]
     return all(evaluation.claims[i].fragment.created_at <= case.fragment.created_at for i in standing)
-
-
-def _outdated_claims(evaluation: Evaluation, case: Assessment) -> uuid.UUID | None:
-    """Return who outdates all that a text claims; of several claims those that are outdated have yielded already."""
-    newer = {assessment.claim.id: _newer(evaluation, assessment, case) for assessment in case.said}
-    if newer and all(newer.values()):
-        return next(iter(newer.values()))
-    for assessment in case.said:
-        if later := newer[assessment.claim.id]:
-            assessment.claim.verdict, assessment.claim.superseded_by_id = Status.SUPERSEDED, later
-    return None
-
-
-def _newer(evaluation: Evaluation, assessment: ClaimAssessment, case: Assessment) -> uuid.UUID | None:
-    """Return who stands against a claim, was written later, and would have replaced it then; the last of them."""
-    key_state, assertion = evaluation.key_states[place_of(assessment.claim)], assertion_from(assessment.claim)
-    later = [
-        evaluation.claims[other.id].fragment
-        for other in key_state.opponents(assertion)
-        if evaluation.claims[other.id].fragment.created_at > case.fragment.created_at
-        and why_not_replaced(other, assertion, assessment.policy) is None
-    ]
-    return max(((row.created_at, row.id) for row in later), default=(None, None))[1]
 
 
 def _write(evaluation: Evaluation, hearings: Sequence[_Hearing], *, now: datetime.datetime) -> None:

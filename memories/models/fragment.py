@@ -339,10 +339,16 @@ class Fragment(TenantModel):
         return self.trust_parts_at(now).trust
 
     def said_at(self) -> datetime.datetime:
-        """Return when what it says was said: when it was made, or its text or claims were changed last."""
+        """Return when what it says was said: when it was made, or its text or claims were changed last.
+
+        A turn of a conversation that was told later says so itself.
+        """
+        first = self.created_at
+        if self.source_type == SourceType.CONVERSATION and self.event_at is not None:
+            first = min(self.event_at, first)
         former = Revision.objects.within(self.project_id).filter(fragment=self.id) if self.revision > 1 else None
         changed = former and former.aggregate(at=models.Max("recorded_at"))["at"]
-        return max(self.created_at, changed or self.created_at)
+        return max(first, changed or first)
 
 
 class Revision(TenantModel):

@@ -285,6 +285,19 @@ def test_a_table_without_a_column_of_texts(run):
     assert set(rows()) == {"Bird: Heron; Place: Mill", "Bird: Owl; Place: Barn"}
 
 
+def test_of_conversations_whichever_is_first_in_the_file_the_later_words_hold(run):
+    talks = []
+    for day, text in ((2, "I live in Porto."), (1, "I live in Lisbon.")):
+        said = node("a", None, "user", text)
+        said["message"] |= {"id": f"m-{day}", "create_time": 1_767_225_600.5 + day * 86_400}
+        talks.append({"id": f"c{day}", "current_node": "a", "mapping": {"a": said}})
+    run("chatgpt", json.dumps(talks).encode())
+    assert {text: row.status for text, row in rows().items()} == {
+        "I live in Porto.": "active",
+        "I live in Lisbon.": "superseded",
+    }
+
+
 def test_one_odd_message_stops_no_import(run):
     odd = [
         {"uuid": "m-1", "sender": "human", "text": "I row with my friend Zed\0 on Sundays."},
