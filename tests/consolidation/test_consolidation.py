@@ -112,6 +112,20 @@ def test_spellings_of_other_keys_times_and_types_stay(run, remember, now):
 
 
 @pytest.mark.parametrize(
+    ("one", "other", "merged"),
+    [
+        ("My phone number is 555-0100.", "My phone number is 555-0100 or 555-0101.", 0),
+        ("My budget is $500.", "My budget is $500 (was $400).", 0),
+        ("I live in Oslo.", "I am living in Oslo now, you know.", 1),
+    ],
+)
+def test_of_equal_claims_those_with_other_numbers_beside_them_stay(run, remember, alice, one, other, merged):
+    for text in (one, other):
+        remember(text, vector=unit(1), source="user_explicit", extract_claim=True, by=alice.principal)
+    assert run().report["merged"] == merged
+
+
+@pytest.mark.parametrize(
     ("one", "other"),
     [
         ("The budget is $750.", "The budget is $7500."),

@@ -12,6 +12,7 @@ from django.db import connection
 
 from conflicts.bulk_changes import supersede_repeated
 from memories import access
+from memories.language.content_words import content_words
 from memories.language.facts import Facts, facts
 from memories.models import Fragment
 from memories.models.scoring import trust
@@ -63,15 +64,22 @@ class Member:
         return facts(self.content)
 
     @cached_property
+    def numbers(self) -> frozenset[str]:
+        """The numbers of its text."""
+        return content_words(self.content).numbers
+
+    @cached_property
     def spelling(self) -> str:
         """Its words, whatever their case and punctuation."""
         return spelling(self.content)
 
     def says_as(self, other: "Member") -> bool:
-        """Equal claims or, without claims, equal facts, of one time."""
+        """Equal claims beside equal numbers or, without claims, equal facts, of one time."""
         if self.type != other.type or self.claim != other.claim:
             return False
-        return self.claim is not None or (self.event_at == other.event_at and self.facts.agree(other.facts))
+        if self.claim is not None:
+            return self.numbers == other.numbers
+        return self.event_at == other.event_at and self.facts.agree(other.facts)
 
     def may_stand_for(self, other: "Member") -> bool:
         """Return whether nothing stronger is hidden behind it: what was read out of a text is weaker than the text."""
