@@ -12,9 +12,9 @@ from django.db.models import Count, Max
 from memories import access
 from memories.access import Principal
 from memories.governance.gate import OUTCOMES, ReductionRuling
+from memories.governance.shapes import LONGEST
 from memories.models import Fragment, LlmCall, Namespace, Proposal, Revision
 
-LONGEST = 16 * 1024  # bytes of a proposal that is kept as the model said it
 REWRITTEN = "one of the memories was rewritten since this was proposed, and nobody judged its new words"
 
 

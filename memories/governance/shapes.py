@@ -1,9 +1,10 @@
 """The shapes of what a language model may answer. Whatever else it says is no answer."""
 
+import json
 import re
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from memories import strict_json
 
@@ -12,6 +13,8 @@ Key = Annotated[str, StringConstraints(min_length=1, max_length=100, strip_white
 Sentence = Annotated[str, StringConstraints(min_length=1, max_length=300, strip_whitespace=True)]
 Value = Annotated[str, StringConstraints(min_length=1, max_length=1000, strip_whitespace=True)]
 Content = Annotated[str, StringConstraints(min_length=1, max_length=2000, strip_whitespace=True)]
+LONGEST = 16 * 1024  # bytes of a proposal that is kept as the model said it
+MOST_STEPS = 50
 FENCED = re.compile(r"^\s*```(?:json)?\s*\n(.*)\n\s*```\s*$", re.DOTALL)
 
 
@@ -28,15 +31,21 @@ class ProposalPlan(AnswerShape):
 
 
 class ProposalOption(AnswerShape):
-    """How to go about a task: when, and in which steps."""
+    """How to go about a task: when, and in which steps; no longer than what may be kept of a proposal."""
 
     title: Title
     trigger: Sentence
-    steps: list[Sentence]
+    steps: Annotated[list[Sentence], Field(max_length=MOST_STEPS)]
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if len(json.dumps(self.model_dump())) > LONGEST:
+            raise ValueError(f"it is longer than {LONGEST} bytes")
+        return self
 
 
 class Claims(AnswerShape):
-    """What texts claim: each is looked at by itself."""
+    """What texts claim: each is looked at by itself, of each text as many as it may have."""
 
     claims: list[dict[str, Any]]
 
@@ -58,7 +67,7 @@ class DigestShape(AnswerShape):
 
 
 class Pairs(AnswerShape):
-    """Which pairs contradict each other: each is looked at by itself."""
+    """Which pairs contradict each other: each is looked at by itself, of each pair the first."""
 
     pairs: list[dict[str, Any]]
 

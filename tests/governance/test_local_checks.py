@@ -40,6 +40,9 @@ def source(row):
         ({"steps": "all"}, ["schema"]),
         ({"steps": [1]}, ["schema"]),
         ({"title": "x" * 201}, ["schema"]),
+        ({"steps": ["x" * 300] * 50}, []),
+        ({"steps": ["go"] * 51}, ["schema"]),
+        ({"steps": ["見" * 300] * 50}, ["schema"]),
         ({"action": "delete_all"}, ["schema"]),
     ],
 )

@@ -79,6 +79,20 @@ def test_a_judge_that_does_not_say_true_has_not_allowed(model_server, bind_judge
     assert propose().outcome == "blocked"
 
 
+@pytest.mark.parametrize("steps", [["go"] * 120_000, ["\U0001f9ed" * 300] * 50])
+def test_a_proposal_too_long_to_be_kept_becomes_no_memory(model_server, bind_judge, propose, count, steps):
+    """Whoever judges: no backup could take it."""
+    bind_judge(Judge())
+
+    class Endless:
+        def propose(self, situation, ask):
+            return {"title": "a", "trigger": "x", "steps": steps}
+
+    row = propose(proposer=Endless())
+    assert (row.outcome, row.reasons, row.proposal) == ("blocked", ["schema", "too long to be kept"], None)
+    assert count(Fragment) == 0
+
+
 def test_i_llm_route_1_every_call_leaves_its_provenance(model_server, bind_judge, propose, llm_calls):
     bind_judge(Judge())
     propose()
