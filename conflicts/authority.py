@@ -11,6 +11,7 @@ from memories.models.scoring import MOST_OF_THE_WEAK, SOURCE_WEIGHT
 
 # 6 for the strongest class down to 1 for the weakest.
 SOURCE_RANK = {SourceClass(source): rank for rank, source in enumerate(reversed(SOURCE_WEIGHT), start=1)}
+OF_THE_USER = {SourceClass.USER_EXPLICIT, SourceClass.USER_IMPLICIT}
 USER_RANK = SOURCE_RANK[SourceClass.USER_EXPLICIT]
 
 
@@ -55,8 +56,13 @@ def granted_authority(*, source: str, ceiling: str, parents: Iterable[int] = ())
 
 
 def lowered_source(*, source: str, ceiling: str) -> str:
-    """`source`, or the ceiling when it is weaker: for defaults, which a caller did not ask for."""
-    return min(SourceClass(source), SourceClass(ceiling), key=SOURCE_RANK.__getitem__)
+    """`source`, or the strongest class that the ceiling allows instead: for defaults, which a caller did not ask for.
+
+    What was not the user's word becomes none of theirs.
+    """
+    highest = min(SOURCE_RANK[SourceClass(source)], SOURCE_RANK[SourceClass(ceiling)])
+    barred = set() if source in OF_THE_USER else OF_THE_USER
+    return max((rank, one) for one, rank in SOURCE_RANK.items() if rank <= highest and one not in barred)[1]
 
 
 def may_protect(rank: int) -> bool:

@@ -3,6 +3,7 @@
 import pytest
 from django.utils import timezone
 
+from conflicts.authority import SOURCE_RANK, lowered_source
 from conflicts.models import Predicate, Ruling
 from conflicts.public import ClaimDraft, PendingConflict
 from conflicts.resolution import Settlement, resolve
@@ -22,6 +23,31 @@ def low(project, agent_of):
 def middle(project, agent_of):
     """Reviews and administers, believed as a tool."""
     return agent_of(project, owner="trudy", verbs=VERBS, ceiling="tool_output")
+
+
+@pytest.mark.parametrize("ceiling", SOURCE_RANK)
+@pytest.mark.parametrize("source", SOURCE_RANK)
+def test_a_lowered_source_is_within_the_ceiling_and_never_becomes_the_users(source, ceiling):
+    lowered = lowered_source(source=source, ceiling=ceiling)
+    assert SOURCE_RANK[lowered] <= min(SOURCE_RANK[source], SOURCE_RANK[ceiling])
+    assert source.startswith("user_") or not lowered.startswith("user_")
+    assert lowered == source or SOURCE_RANK[source] > SOURCE_RANK[ceiling]
+
+
+@pytest.mark.parametrize(
+    ("source", "ceiling", "lowered"),
+    [
+        ("tool_output", "user_implicit", "document"),
+        ("system", "user_implicit", "document"),
+        ("system", "tool_output", "tool_output"),
+        ("tool_output", "user_explicit", "tool_output"),
+        ("user_explicit", "user_implicit", "user_implicit"),
+        ("user_explicit", "tool_output", "tool_output"),
+        ("user_implicit", "inference", "inference"),
+    ],
+)
+def test_a_source_is_lowered_to_the_strongest_class_that_may_stand_for_it(source, ceiling, lowered):
+    assert lowered_source(source=source, ceiling=ceiling) == lowered
 
 
 def budget(value):
