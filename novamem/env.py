@@ -11,13 +11,16 @@ import tomllib
 from collections.abc import Callable
 from contextlib import suppress
 from importlib.util import find_spec
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+import pyrage
 from django.core.exceptions import ImproperlyConfigured
 from dotenv import load_dotenv
+from kombu.transport import TRANSPORT_ALIASES
 from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict
 from pydantic import AfterValidator, BeforeValidator, ValidationError, ValidationInfo, field_validator, model_validator
@@ -35,6 +38,7 @@ MODEL = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?")  # as hubs name them
 ORIGIN = re.compile(r"(?!https:.*:443$)(?!http:.*:80$)[a-z][a-z0-9+.-]*://[a-z0-9._:\[\]-]+")
 UPSTREAM, NAMED = re.compile(r"[A-Za-z0-9_-]+=https?://[^/\s].*"), re.compile(r"[A-Za-z0-9_-]+=\S+")
 PREFIX = re.compile(r"(/(?!\.\.?(/|$))[A-Za-z0-9._~-]+)*")  # the path of a URL, without what would have to be escaped
+SIGNER = re.compile(r"[0-9a-f]{64}")
 GONE = {"OLLAMA_BASE_URL": "LLM_SIDECAR_URL (or, deprecated, OLLAMA_HOST)"}
 
 
@@ -89,6 +93,27 @@ def _is_folder(given: str) -> bool:
     return Path(given).is_absolute() and Path(given).is_dir()
 
 
+def _leads_to_broker(given: str) -> bool:
+    """Return whether a URL is of a kind that Celery knows; what stands before a plus is the kind."""
+    kind, there, _ = given.partition("://")
+    return bool(there) and kind.partition("+")[0] in TRANSPORT_ALIASES
+
+
+def _is_proxy(given: str) -> bool:
+    """Return whether it is an address or a network."""
+    with suppress(ValueError):
+        return bool(ip_network(given) if "/" in given else ip_address(given))
+    return False
+
+
+def _is_recipient(given: str) -> bool:
+    """Return whether it is a public key of age or SSH."""
+    kind = pyrage.ssh.Recipient if given.strip().startswith("ssh-") else pyrage.x25519.Recipient
+    with suppress(pyrage.RecipientError):
+        return bool(kind.from_str(given.strip()))
+    return False
+
+
 Flag = Annotated[bool, BeforeValidator(lambda given: given or False)]
 Words = Annotated[
     list[str],
@@ -110,6 +135,22 @@ UPSTREAMS = _only(
 KEYS = _only(
     lambda given: all(NAMED.fullmatch(each) for each in given), " must be names and keys, such as fast=sk-1,other=sk-2."
 )
+BROKER = _only(
+    _leads_to_broker, " must be pgmq://, or a URL such as redis://host:6379/0 or amqp://user:password@host//."
+)
+PROXIES = _only(
+    lambda given: given == ["*"] or all(map(_is_proxy, given)),
+    "={!r} are no proxies. Write addresses or networks such as 10.0.0.0/8, or * for all.",
+)
+RECIPIENTS = _only(
+    lambda given: all(map(_is_recipient, given)),
+    "={!r} are no public keys. Write each as age1…, ssh-ed25519 … or ssh-rsa ….",
+)
+SIGNERS = _only(
+    lambda given: all(SIGNER.fullmatch(each) for each in given),
+    "={!r} are no fingerprints. Write each with its 64 digits, 0 to 9 and a to f.",
+)
+IDENTITY = _only(lambda given: not given or Path(given).is_file(), "={!r} is no file that can be read here.")
 POSITIVE = _only(lambda value: 0 < value <= 1_000_000, " must be above 0 and at most 1000000.")
 DAYS, AGED = _within(1, 36_500), _within(0, 36_500)  # what fits the calendar
 # Of what is still needed for a month: by undo, by charts. 0 keeps it for good.
@@ -154,7 +195,7 @@ class Settings(BaseSettings):
 
     DATABASE_URL: Annotated[str, "storage.database_url", POSTGRES] = ""
     DATABASE_OWNER_URL: Annotated[str, "storage.database_owner_url", POSTGRES] = ""
-    CELERY_BROKER_URL: Annotated[str, "storage.broker_url"] = "pgmq://"
+    CELERY_BROKER_URL: Annotated[str, "storage.broker_url", BROKER] = "pgmq://"
     NOVAMEM_CONFIG: str = ""
     NOVAMEM_DATA_DIR: Annotated[str, "storage.data_dir"] = str(ROOT / "var")
     SECRET_KEY: Annotated[str, "server.secret_key"] = ""
@@ -166,7 +207,7 @@ class Settings(BaseSettings):
     OAUTH_CLIENT_DOCUMENTS: Annotated[Flag, "server.oauth_client_documents"] = False
     CORS_ALLOWED_ORIGINS: Annotated[Words, "server.cors_allowed_origins", ORIGINS] = []
     BEHIND_TLS: Annotated[Flag, "server.behind_tls"] = False
-    TRUSTED_PROXIES: Annotated[Words, "server.trusted_proxies"] = ["127.0.0.1", "::1"]
+    TRUSTED_PROXIES: Annotated[Words, "server.trusted_proxies", PROXIES] = ["127.0.0.1", "::1"]
     REQUIRE_SECOND_FACTOR: Annotated[Flag, "server.require_second_factor"] = False
     URL_PREFIX: Annotated[str, "server.url_prefix", BELOW] = ""
     METRICS_TOKEN: Annotated[str, "server.metrics_token"] = ""
@@ -177,7 +218,7 @@ class Settings(BaseSettings):
     UPLOADS_PER_KEY: Annotated[int, "server.uploads_per_key", OPEN] = 2
     DATABASE_POOL_SIZE: Annotated[int, "storage.database_pool_size"] = 16
     MAX_QUEUE_SECONDS: Annotated[float, "server.max_queue_seconds", _within(0, 600)] = 10.0
-    WEB_PROCESSES: Annotated[int, "server.web_processes"] = min(4, os.cpu_count() or 1)
+    WEB_PROCESSES: Annotated[int, "server.web_processes", _within(1, 1_000)] = min(4, os.cpu_count() or 1)
     EMBEDDER: Annotated[str, "embedding.provider", _one_of("minilm", "minilm-int8", "fake")] = "minilm"
     EMBEDDINGS_TIMEOUT: Annotated[float, "embedding.timeout", POSITIVE] = 30.0
     EMBEDDINGS_CACHE_SIZE: Annotated[int, "embedding.cache_size", POSITIVE] = 1024
@@ -278,12 +319,12 @@ class Settings(BaseSettings):
     BACKUP_KEEP: Annotated[int, "backups.keep", _within(1, 100_000)] = 14
     BACKUP_WEEKLY: Annotated[int, "backups.weekly", _within(0, 1_000)] = 4
     BACKUP_MONTHLY: Annotated[int, "backups.monthly", _within(0, 1_000)] = 6
-    BACKUP_RECIPIENTS: Annotated[Words, "backups.recipients"] = []
-    BACKUP_IDENTITY_FILE: Annotated[str, "backups.identity_file"] = ""
+    BACKUP_RECIPIENTS: Annotated[Words, "backups.recipients", RECIPIENTS] = []
+    BACKUP_IDENTITY_FILE: Annotated[str, "backups.identity_file", IDENTITY] = ""
     RESTORE_MAX_GB: Annotated[float, "backups.restore_max_gb", POSITIVE] = 64.0
-    TRUSTED_SIGNERS: Annotated[Words, "backups.trusted_signers"] = []
+    TRUSTED_SIGNERS: Annotated[Words, "backups.trusted_signers", SIGNERS] = []
     LOG_FORMAT: Annotated[str, "logging.format", _one_of("json", "console")] = "json"
-    LOG_LEVEL: Annotated[str, "logging.level"] = "INFO"
+    LOG_LEVEL: Annotated[str, "logging.level", _one_of("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")] = "INFO"
     SLOW_REQUEST_MS: Annotated[int, "logging.slow_request_ms", _within(0, 3_600_000)] = 1_000
     LOG_MB: Annotated[int, "logging.megabytes", _within(1, 100_000)] = 10
     OTEL_EXPORTER_OTLP_ENDPOINT: Annotated[str, "telemetry.endpoint", HTTP] = ""

@@ -7,6 +7,9 @@ from django.core.exceptions import ImproperlyConfigured
 
 from novamem import env
 
+AGE = "age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p"
+SSH = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHsKLqeplhpW+uObz5dvMgjz1OxfM/XXUB+VHtZ6isGN alice@host"
+
 
 @pytest.mark.parametrize(
     ("name", "value", "hint"),
@@ -78,6 +81,18 @@ from novamem import env
         ("WEIGHT_BASE", "2", "0 to 1"),
         ("WEIGHT_KEPT", "0.5", "1 to 10"),
         ("MAX_CONTENT_LENGTH", "5000", "1000 to 2000"),
+        ("BACKUP_RECIPIENTS", "age1x", "age1…, ssh-ed25519 …"),
+        ("BACKUP_RECIPIENTS", "ssh-ed25519 AAAA", "age1…, ssh-ed25519 …"),
+        ("BACKUP_IDENTITY_FILE", "/nonexistent", "no file"),
+        ("TRUSTED_SIGNERS", "zz", "64 digits"),
+        ("TRUSTED_SIGNERS", "A" * 64, "64 digits"),
+        ("LOG_LEVEL", "LOUD", "Use one of: DEBUG, INFO, WARNING, ERROR, CRITICAL"),
+        ("CELERY_BROKER_URL", "zz://me:hush@host", "such as redis://"),
+        ("CELERY_BROKER_URL", "", "such as redis://"),
+        ("TRUSTED_PROXIES", "abc", "such as 10.0.0.0/8"),
+        ("TRUSTED_PROXIES", "10.1.2.3/8", "such as 10.0.0.0/8"),
+        ("TRUSTED_PROXIES", "127.0.0.1,*", "such as 10.0.0.0/8"),
+        ("WEB_PROCESSES", "0", "1 to 1000"),
         ("OLLAMA_BASE_URL", "http://localhost:11434", "LLM_SIDECAR_URL"),
     ],
 )
@@ -114,6 +129,14 @@ def test_every_wrong_one_is_named(monkeypatch):
             ["tauri://localhost", "http://localhost:443"],
         ),
         ("PROXY_UPSTREAMS", "a=http://127.0.0.1:1/v1,b=https://x/v1", ["a=http://127.0.0.1:1/v1", "b=https://x/v1"]),
+        ("BACKUP_RECIPIENTS", f"{AGE}, {SSH}", [AGE, f" {SSH}"]),
+        ("BACKUP_IDENTITY_FILE", "", ""),
+        ("BACKUP_IDENTITY_FILE", __file__, __file__),
+        ("TRUSTED_SIGNERS", "0a" * 32, ["0a" * 32]),
+        ("CELERY_BROKER_URL", "redis+socket:///run/redis.sock", "redis+socket:///run/redis.sock"),
+        ("CELERY_BROKER_URL", "amqp://a:b@host//;amqp://a:b@other//", "amqp://a:b@host//;amqp://a:b@other//"),
+        ("TRUSTED_PROXIES", "*", ["*"]),
+        ("TRUSTED_PROXIES", "172.16.0.0/12,::1", ["172.16.0.0/12", "::1"]),
         ("ALLOWED_HOSTS", "", []),
         ("ALLOWED_HOSTS", "a.example,,b.example", ["a.example", "b.example"]),
         ("SECRET_KEY", "$HOME", "$HOME"),
