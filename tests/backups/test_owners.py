@@ -10,6 +10,7 @@ from conflicts.public import ClaimDraft
 from memories import access, upkeep
 from memories.models import Fragment, Owner
 from memories.models.enums import CopyReason, EvictionReason
+from memories.models.sql import execute
 from tests.backups.conftest import forged
 
 ELSEWHERE = str(uuid.UUID(int=7))
@@ -64,6 +65,55 @@ def test_what_somebody_said_stays_theirs(
     with access.enter(principal, why="test"):
         assert (told.status, Fragment.objects.get(id=said.id).superseded_by_id) == ("active", told.id)
         assert Owner.objects.filter(id=ELSEWHERE).count() == 0
+
+
+@pytest.fixture
+def owners(lines):
+    """Whom a bundle names."""
+
+    def named(row):
+        told = [json.loads(line) for line in lines(row)]
+        return {each["row"]["name"] for each in told if each["kind"] == "owner"}
+
+    return named
+
+
+def test_who_only_decided_comes_along(
+    principal, project, alice, agent_of, store, back_up, restore, wipe, owners, lines, another_key
+):
+    judge = agent_of(project, owner="judge", ceiling="user_explicit", verbs=["read", "review"])
+    model, anchored = (
+        agent_of(project, owner=name, verbs=["read", "write", "review"]) for name in ("model", "anchored")
+    )
+    for by, value, source in ((alice, "$750", "tool_output"), (model, "$9", "inference")):
+        store("acme:main", f"Ada's budget is {value}.", by=by.principal, **{**budget(value), "source": source})
+    (waits,) = alice.client.get("/api/v1/conflicts?status=pending").json()["results"]
+    body = {"action": "reject", "revision": waits["revision"]}
+    assert judge.client.post(f"/api/v1/conflicts/{waits['id']}/resolve", body, format="json").status_code == 200
+    store("acme:other", "Herons wade.", by=anchored.principal, is_anchor=True)
+    made, was = back_up(), alice.client.get("/api/v1/rulings").json()["results"]
+    assert owners(made) == {"alice", "model", "judge", "anchored"}
+    assert owners(back_up(namespaces=["acme:main"])) == {"alice", "model", "judge"}
+    assert owners(back_up(policy="identity")) == {"anchored"}
+    with access.enter(principal, why="test"):
+        execute("DELETE FROM memories_apikey WHERE owner_id = %s", [judge.principal.owner_id])
+    wipe()
+    another_key()
+    restore(made, trust_signer=made.signer)
+    assert [row["by"] for row in was] == ["judge"]
+    assert alice.client.get("/api/v1/rulings").json()["results"] == was
+    assert lines(back_up()) == lines(made)
+
+
+def test_whose_memories_are_copies_alone_comes_along(principal, bob, store, back_up, owners):
+    """What its owner said of whose it is names nobody else, and breaks nothing."""
+    row = store("acme:main", "The kingfisher dives.", by=bob.principal, extra={"owner_id": "-" * 36})
+    cause = {row.id: upkeep.lifecycle.Cause(EvictionReason.LOW_WEIGHT, {})}
+    with access.enter(principal, why="test"):
+        upkeep.lifecycle.remove_fragments(
+            principal.project_id, cause, copied=CopyReason.EVICTED, operation_id=None, now=timezone.now()
+        )
+    assert owners(back_up()) == {"bob"}
 
 
 @pytest.mark.parametrize("kind", ["person", "service"])

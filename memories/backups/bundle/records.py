@@ -33,6 +33,8 @@ LONGEST = 16 * 1024 * 1024  # bytes of a line that is written or read
 PARTS = 100_000  # likewise its brackets and commas outside of texts: how many values it holds
 TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[{\[,]', re.DOTALL)  # a text, or what a part begins with
 
+OWNER = re.compile(r'"owner_id": "([^"]*)"')  # in a copy
+
 # What a choice of fragments needs to be understood.
 NEEDED = ("owner", "namespace", "user", "predicate", "erasure", "fragment")
 
@@ -53,12 +55,16 @@ SPACES = f"""SELECT jsonb_build_object('kind', '{{kind}}', 'row',
 TOLD = "(%(chosen)s::uuid[] IS NULL OR {0} = ANY (%(chosen)s::uuid[]))"
 ROWS = {
     "owner": f"""SELECT jsonb_build_object('kind', 'owner', 'row', {_row("o", "memories.Owner")})::text
-        FROM memories_owner o WHERE o.project_id = %(project)s AND o.id IN (
+        FROM memories_owner o WHERE o.project_id = %(project)s AND (o.id::text = ANY (%(copied)s) OR o.id IN (
             SELECT f.owner_id FROM memories_fragment f
             WHERE f.project_id = %(project)s AND f.namespace_id = ANY (%(places)s) AND {TOLD.format("f.id")}
             UNION SELECT v.owner_id FROM conflicts_vote v
             JOIN memories_fragment f ON f.project_id = v.project_id AND f.id = v.fragment_id
-            WHERE v.project_id = %(project)s AND f.namespace_id = ANY (%(places)s) AND {TOLD.format("f.id")})
+            WHERE v.project_id = %(project)s AND f.namespace_id = ANY (%(places)s) AND {TOLD.format("f.id")}
+            UNION SELECT t.resolved_by FROM conflicts_pendingconflict t
+            WHERE t.project_id = %(project)s AND t.namespace_id = ANY (%(places)s) AND %(chosen)s::uuid[] IS NULL
+            UNION SELECT t.decided_by FROM conflicts_ruling t
+            WHERE t.project_id = %(project)s AND t.namespace_id = ANY (%(places)s) AND %(chosen)s::uuid[] IS NULL))
         ORDER BY o.created_at, o.id""",
     "namespace": SPACES.format(kind="namespace", which="n.parent_id IS NULL"),
     "user": SPACES.format(kind="user", which="n.parent_id IS NOT NULL"),
@@ -255,6 +261,16 @@ def _rows(kind: str, selection: Selection) -> Iterator[bytes]:
         yield from (line.encode() for (line,) in batch)
 
 
+def _owners(kind: str, selection: Selection) -> Iterator[bytes]:
+    """Whoever wrote, voted or decided, here or in a copy: Postgres can't look into these."""
+    query = """SELECT t.payload FROM memories_archive t
+        WHERE t.project_id = %(project)s AND t.namespace_id = ANY (%(places)s) AND %(chosen)s::uuid[] IS NULL"""
+    copies = (payload for rows in batches(query, selection.values, size=COPIES) for (payload,) in rows)
+    copied = {owner for payload in copies for owner in OWNER.findall(Archive(payload=payload).text())}
+    for batch in batches(ROWS[kind], {**selection.values, "copied": list(copied)}, size=BATCH):
+        yield from (line.encode() for (line,) in batch)
+
+
 def _fragments(_: str, selection: Selection) -> Iterator[bytes]:
     changed = f"AND ({CHANGED})" if selection.since else ""
     keys = f"""SELECT f.id::text FROM memories_fragment f
@@ -288,4 +304,8 @@ def _archives(_: str, selection: Selection) -> Iterator[bytes]:
         yield from (line.encode() for (line,) in fetch(COPY, params))
 
 
-READERS: dict[str, Callable[[str, Selection], Iterator[bytes]]] = {"fragment": _fragments, "archive": _archives}
+READERS: dict[str, Callable[[str, Selection], Iterator[bytes]]] = {
+    "owner": _owners,
+    "fragment": _fragments,
+    "archive": _archives,
+}
