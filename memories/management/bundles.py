@@ -15,6 +15,7 @@ from typer import Option
 from memories import access, backups, jobs
 from memories.access import NotFound, Principal, keys
 from memories.backups.inventory import StoredBundle
+from memories.errors import NovaError
 from memories.management.operation_commands import describe_operation, operation_json, run_with_progress
 from memories.models import Backup, Project
 from memories.models.enums import OperationState
@@ -142,6 +143,8 @@ def run(
         )
     except BadOptions as error:
         raise CommandError(f"{error.field}: {error}") from error
+    except NovaError as error:
+        raise CommandError(str(error)) from error
     ended = run_with_progress(principal, operation, kind)
     if not quiet or ended.state != OperationState.SUCCEEDED:
         command.stdout.write(json.dumps(operation_json(ended)) if as_json else describe_operation(ended))

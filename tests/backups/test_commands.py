@@ -42,6 +42,14 @@ def test_by_id(store):
     assert json.loads(output_of("backup", "list", "--json")) == []
 
 
+@pytest.mark.parametrize("json_too", [(), ("--json",)])
+def test_a_branch_that_is_taken_is_refused_in_one_line(store, back_up, json_too):
+    store("acme:main", "The heron nests by the mill.")
+    which = str(back_up().id)
+    with pytest.raises(CommandError, match=r"^there is acme:main already, with memories in it$"):
+        call_command("restore", which, "--into", "acme:main", *json_too)
+
+
 def test_what_is_no_bundle_is_refused(project, tmp_path):
     path = tmp_path / "hello"
     path.write_text("hello")
