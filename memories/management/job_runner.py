@@ -11,7 +11,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 from memories import access, jobs, operations
-from memories.management.operation_commands import scope_named
+from memories.management.operation_commands import project_meant, scope_named
 from memories.models import Namespace, Project
 from memories.models.enums import OperationState
 from memories.operations import BadOptions
@@ -32,7 +32,7 @@ def run_here(
 
     Raises CommandError.
     """
-    found = projects_named(namespace.partition(":")[0] or project)
+    found = projects_named(project_meant(namespace, project))
     try:
         jobs.check_options(kind, options, dry_run=dry_run)
     except BadOptions as error:

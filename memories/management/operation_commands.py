@@ -59,12 +59,20 @@ def namespace_named(name: str, user: str = "") -> tuple[Principal, Namespace]:
     raise CommandError(f"There is no namespace {name!r}.")
 
 
+def project_meant(namespace: str, project: str) -> str:
+    """Return which project a command is about, empty for all. Raise CommandError for another one's namespace."""
+    named = namespace.partition(":")[0]
+    if named and project and named != project:
+        raise CommandError(f"The namespace {namespace!r} is not of the project {project!r}.")
+    return named or project
+
+
 def requested_namespaces(namespace: str, project: str, user: str = "") -> list[tuple[Principal, Namespace]]:
     """The namespaces meant, each with who works on it. Raises CommandError when there is none of that name."""
     if user and not namespace:
         raise CommandError("A user is one of a namespace: give --namespace too.")
     namespace = scope_named(namespace, user) if namespace else ""
-    name = namespace.partition(":")[0] or project
+    name = project_meant(namespace, project)
     projects = Project.objects.filter(name=name) if name else Project.objects.order_by("name")
     found = []
     for row in projects:

@@ -8,7 +8,8 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from memories import access
-from memories.models import Fragment, Tombstone
+from memories.access import keys
+from memories.models import Fragment, Operation, Tombstone
 
 
 @pytest.fixture
@@ -111,3 +112,30 @@ def test_evolve_works(old, run_json, store, capsys):
 def test_what_is_not_there_is_refused(arguments, principal):
     with pytest.raises(CommandError):
         call_command(*arguments)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["archive"],
+        ["backup", "make"],
+        ["compact"],
+        ["consolidate", "--dry-run"],
+        ["evolve"],
+        ["export", "/nowhere/acme.ndjson.gz"],
+        ["lift", "The heron nests."],
+        ["models", "compare", "minilm"],
+        ["rebuild", "keywords"],
+        ["recall", "run"],
+        ["tier"],
+        ["users", "list"],
+    ],
+    ids=" ".join,
+)
+def test_a_namespace_of_another_project_is_refused(command, store, principal, count):
+    """Nothing is done in either."""
+    keys.ensure_project("elsewhere")
+    store("acme:main", "The heron nests.")
+    with pytest.raises(CommandError):
+        call_command(*command, "--project", "elsewhere", "--namespace", "acme:main")
+    assert count(Operation) == 0

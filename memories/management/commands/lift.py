@@ -11,7 +11,7 @@ from conflicts.authority import SOURCE_RANK
 from memories import access, erasure
 from memories.access import NotFound
 from memories.management.job_runner import projects_named
-from memories.management.operation_commands import namespace_named
+from memories.management.operation_commands import namespace_named, project_meant
 from memories.models.enums import SourceClass
 
 
@@ -28,13 +28,9 @@ class Command(TyperCommand):
         as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
     ) -> None:
         """Exit code 1 when it was not forgotten."""
-        (found,) = projects_named(project)
+        (found,) = projects_named(project_meant(namespace, project))
         principal = access.system_principal(found)
-        place = None
-        if namespace:
-            owner, place = namespace_named(namespace)
-            if owner.project_id != principal.project_id:
-                raise CommandError("The namespace is of another project.")
+        place = namespace_named(namespace)[1] if namespace else None
         try:
             lifted = erasure.lift(principal, text, authority=SOURCE_RANK[SourceClass.USER_EXPLICIT], namespace=place)
         except NotFound as error:

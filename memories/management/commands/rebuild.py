@@ -11,6 +11,8 @@ from rich.progress import Progress
 from typer import Argument, Option
 
 from memories import access, jobs, operations, upkeep
+from memories.management.job_runner import projects_named
+from memories.management.operation_commands import project_meant
 from memories.models import Namespace, Project
 from memories.models.enums import OperationState
 from memories.operations import BadOptions
@@ -29,10 +31,7 @@ class Command(TyperCommand):
         as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
     ) -> None:
         """Rebuilds here and now, as operations that others can watch; exit code 1 when one did not succeed."""
-        name = namespace.partition(":")[0] or project
-        projects = Project.objects.filter(name=name) if name else Project.objects.order_by("name")
-        if name and not projects:
-            raise CommandError(f"There is no project {name!r}.")
+        projects = projects_named(project_meant(namespace, project))
         try:
             jobs.check_options("rebuild", {"target": target})
         except BadOptions as error:
