@@ -3,7 +3,8 @@
 import datetime
 import json
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,7 +13,7 @@ from django.utils import timezone
 from django_typer.management import TyperCommand
 from typer import Option
 
-from memories import access, backups, jobs
+from memories import access, backups, jobs, namespaces
 from memories.access import NotFound, Principal, keys
 from memories.backups.inventory import StoredBundle
 from memories.errors import NovaError
@@ -61,12 +62,24 @@ def owner_of_backup(backup_id: str) -> Principal:
     raise CommandError(f"There is no backup {backup_id}.")
 
 
+@contextmanager
+def making_projects() -> Iterator[list[Principal]]:
+    """Give a list for projects that are made meanwhile; at the end those go again into which nothing came."""
+    made: list[Principal] = []
+    try:
+        yield made
+    finally:
+        for principal in made:
+            namespaces.take_back_project(principal)
+
+
 def import_file(
-    path: Path, *, make_project: bool, project: str = "", allow_version: bool = False
+    path: Path, *, made: list[Principal] | None, project: str = "", allow_version: bool = False
 ) -> tuple[Principal, str]:
     """A file as a backup: who works on it, and its id. Raises CommandError when it is no bundle.
 
-    `project` is for an envelope that does not name its own.
+    `project` is for an envelope that does not name its own. A project that is missing is made and put into `made`, if
+    there is such a list.
     """
     now = timezone.now()
     try:
@@ -75,16 +88,16 @@ def import_file(
             file.seek(0)
             if not name:
                 raise CommandError(f"{path} does not say of which project it is: use --project.")
-            principal = access.system_principal(_project(name, make=make_project))
+            principal = project_for(name, made)
             return principal, str(backups.import_bundle(principal, file, now=now, allow_version=allow_version).id)
     except (OSError, *REFUSED) as error:
         raise CommandError(f"{path}: {error}") from error
 
 
-def stored_backups(wanted: str, *, allow_version: bool = False) -> list[tuple[Principal, str]]:
+def stored_backups(wanted: str, *, made: list[Principal], allow_version: bool = False) -> list[tuple[Principal, str]]:
     """Backups that lie in the storage: of a file there, of a project, or of each one; who works on it, and its id.
 
-    Of a project the newest, with what it goes on from. The projects are made. Raises CommandError.
+    Of a project the newest, with what it goes on from. The projects are made, and put into `made`. Raises CommandError.
     """
     now, stored = timezone.now(), backups.inventory.stored_bundles()
     asked = [one for one in stored if wanted in ("", one.project, one.file)]
@@ -92,15 +105,20 @@ def stored_backups(wanted: str, *, allow_version: bool = False) -> list[tuple[Pr
         raise CommandError(f"The storage of the backups holds nothing{f' of {wanted!r}' if wanted else ''}.")
     try:
         chosen = backups.inventory.newest_of_each(asked, now=now)
-        return [_stored_backup(one, stored, now=now, allow_version=allow_version) for one in chosen]
+        return [_stored_backup(one, stored, now=now, made=made, allow_version=allow_version) for one in chosen]
     except REFUSED as error:
         raise CommandError(str(error)) from error
 
 
 def _stored_backup(
-    bundle: StoredBundle, stored: Sequence[StoredBundle], *, now: datetime.datetime, allow_version: bool
+    bundle: StoredBundle,
+    stored: Sequence[StoredBundle],
+    *,
+    now: datetime.datetime,
+    made: list[Principal],
+    allow_version: bool,
 ) -> tuple[Principal, str]:
-    principal = access.system_principal(_project(bundle.project, make=True))
+    principal = project_for(bundle.project, made)
     rows = [
         backups.known_as(principal, each.file) or _taken_in(principal, each, now=now, allow_version=allow_version)
         for each in backups.inventory.chain_of(bundle, stored, now=now)
@@ -113,14 +131,18 @@ def _taken_in(principal: Principal, found: StoredBundle, *, now: datetime.dateti
         return backups.import_bundle(principal, file, now=now, allow_version=allow_version, found=found)
 
 
-def _project(name: str, *, make: bool) -> Project:
+def project_for(name: str, made: list[Principal] | None) -> Principal:
+    """Return who works in a project; one that is missing is made and put into `made`. Raise CommandError."""
     found = Project.objects.filter(name=name).first()
-    if found is None and not make:
+    if found is None and made is None:
         raise CommandError(f"There is no project {name!r}.")
     try:
-        return found or keys.ensure_project(name)
+        principal = access.system_principal(found or keys.ensure_project(name))
     except keys.BadGrant as error:
         raise CommandError(str(error)) from error
+    if found is None and made is not None:
+        made.append(principal)
+    return principal
 
 
 def run(

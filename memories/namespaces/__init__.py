@@ -9,6 +9,7 @@ from memories.namespaces.deletion import (
     permit_deletion,
     project_size,
     size,
+    take_back_project,
 )
 from memories.namespaces.forks import (
     check_fork,
@@ -43,5 +44,6 @@ __all__ = [
     "refuse_unfit_merge",
     "refuse_taken",
     "size",
+    "take_back_project",
     "undo_merge",
 ]

@@ -12,8 +12,10 @@ from conflicts.rulings import with_protection
 from memories import access, backups, failpoints
 from memories.access import Principal
 from memories.models import (
+    ApiKey,
     Archive,
     Backup,
+    Erasure,
     Fragment,
     Membership,
     Namespace,
@@ -22,6 +24,7 @@ from memories.models import (
     RepeatedRequest,
     Tombstone,
 )
+from memories.models.enums import BackupOrigin
 from memories.models.sql import execute
 from memories.namespaces.forks import with_users
 from memories.operations import BadOptions, Options, Progress
@@ -105,6 +108,21 @@ def delete_project(principal: Principal, operation: Operation, progress: Progres
         _remove(files)  # before the commit, after which nobody would know of them
         failpoints.reach("branches.deleted")
     return {"project": principal.project, "deleted": deleted}
+
+
+def take_back_project(principal: Principal) -> None:
+    """Delete a project that was made for what did not come then; not one that holds something, or that has keys."""
+    with access.enter(principal, why="delete project"):
+        Project.objects.select_for_update().get(id=principal.project_id)  # whoever makes a first namespace waits for it
+        used = (
+            model.objects.filter(project=principal.project_id) for model in (Namespace, Erasure, ApiKey, Membership)
+        )
+        if any(rows.exists() for rows in used):
+            return
+        uploads = Backup.objects.within(principal.project_id).filter(origin=BackupOrigin.UPLOADED)
+        files = list(uploads.values_list("file", flat=True))
+        execute("DELETE FROM memories_project WHERE id = %s", [principal.project_id])
+        _remove(files)
 
 
 def _packs(operations: Any) -> list[str]:

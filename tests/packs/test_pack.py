@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from conflicts.public import ClaimDraft
 from memories import access, backups, erasure, ingest, jobs, namespaces, packs, upkeep
-from memories.models import Backup, Claim, Fragment, Namespace, Operation
+from memories.models import Backup, Claim, Fragment, Namespace, Operation, Project
 
 MAIN = "acme:main"
 pytestmark = pytest.mark.usefixtures("storage")
@@ -146,6 +146,14 @@ def test_importing_gives_the_same_namespace(written, principal, digest, count, c
     assert digest() == before
     with access.enter(principal, why="test"):
         assert not Backup.objects.exclude(origin="safety").exists()
+
+
+def test_an_import_that_is_only_planned_leaves_no_project(written):
+    call_command("namespaces", "delete", "acme", "--yes")
+    call_command("pack", "import", str(written), "--dry-run")
+    assert not Project.objects.filter(name="acme").exists()
+    call_command("pack", "import", str(written))
+    assert Project.objects.filter(name="acme").exists()
 
 
 def test_a_fingerprint_that_is_none_is_told_in_a_line_and_leaves_nothing(written, count):

@@ -13,10 +13,18 @@ from rich.console import Console
 from rich.table import Table
 from typer import Argument, Option
 
-from memories import access, backups, jobs, packs
-from memories.access import NotFound, keys
-from memories.management.bundles import Identity, Plain, Recipients, encryption_option
+from memories import backups, jobs, packs
+from memories.access import NotFound, Principal
+from memories.management.bundles import (
+    Identity,
+    Plain,
+    Recipients,
+    encryption_option,
+    making_projects,
+    project_for,
+)
 from memories.management.operation_commands import OfUser, describe_operation, namespace_named, run_with_progress
+from memories.models import Operation
 from memories.models.enums import OperationState
 from memories.models.namespace import BadUser
 from memories.operations import BadOptions
@@ -111,10 +119,19 @@ class Command(TyperCommand):
         as_json: Json = False,
     ) -> None:
         """Restores what a pack holds, as from a backup, into the project that it names."""
+        with making_projects() as made:
+            ended = self._restored(file, made, trust_signer=trust_signer, dry_run=dry_run, identity=identity)
+        output = {"operation": str(ended.id), "state": ended.state, "error": ended.error, **(ended.report or {})}
+        self.stdout.write(json.dumps(output) if as_json else describe_operation(ended))
+        if ended.state != OperationState.SUCCEEDED:
+            raise SystemExit(1)
+
+    def _restored(
+        self, file: Path, made: list[Principal], *, trust_signer: str, dry_run: bool, identity: Path | None
+    ) -> Operation:
         try:
             with backups.encryption.identity(identity):
-                project = keys.ensure_project(packs.project_of(file))
-                principal = access.system_principal(project)
+                principal = project_for(packs.project_of(file), made)
                 taken = packs.import_pack(principal, file, now=timezone.now())
         except REFUSED as error:
             raise CommandError(str(error)) from error
@@ -122,12 +139,8 @@ class Command(TyperCommand):
         arguments: dict[str, Any] = {"kind": "restore", "namespace": None, "options": options, "dry_run": dry_run}
         try:
             operation = jobs.start(principal, **arguments, now=timezone.now(), wake_up=False)
-            ended = run_with_progress(principal, operation, "import")
+            return run_with_progress(principal, operation, "import")
         except BadOptions as error:
             raise CommandError(str(error)) from error
         finally:
             backups.delete(principal, uuid.UUID(str(taken.id)))
-        output = {"operation": str(ended.id), "state": ended.state, "error": ended.error, **(ended.report or {})}
-        self.stdout.write(json.dumps(output) if as_json else describe_operation(ended))
-        if ended.state != OperationState.SUCCEEDED:
-            raise SystemExit(1)

@@ -12,7 +12,7 @@ from typer import Argument, Option
 
 from memories import backups
 from memories.access import Principal
-from memories.management.bundles import Identity, import_file, owner_of_backup, run, stored_backups
+from memories.management.bundles import Identity, import_file, making_projects, owner_of_backup, run, stored_backups
 from memories.management.operation_commands import AcceptLoss
 from memories.operations import ACCEPT
 
@@ -53,18 +53,18 @@ class Command(TyperCommand):
         key: Annotated[Path | None, Option(help="The project's key file, on a new machine.")] = None,
         as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
     ) -> None:
-        """Here and now, as an operation that others can watch; the project of a file is made when it is missing."""
+        """Here and now, as an operation that others can watch; the project of a file is made for what comes."""
         if not bundle and not from_storage:
             raise CommandError("Say what is restored: a backup's id, a file, or --from-storage.")
         options: dict[str, Any] = {"trust_signer": trust_signer} if trust_signer else {}
         options |= {"allow_version": True} if allow_version else {}
         options |= {ACCEPT: True} if accept_recall_loss else {}
         options |= {name: value for name, value in (("into", into), ("namespace", namespace)) if value}
-        with backups.encryption.identity(identity):
+        with backups.encryption.identity(identity), making_projects() as made:
             if from_storage:
-                found = stored_backups(bundle, allow_version=allow_version)
+                found = stored_backups(bundle, made=made, allow_version=allow_version)
             else:
-                found = [_named(bundle, project=project, allow_version=allow_version)]
+                found = [_named(bundle, made=made, project=project, allow_version=allow_version)]
             if key and len(found) > 1:
                 raise CommandError("A key file is one project's: restore one at a time.")
             for principal, which in found:
@@ -79,12 +79,12 @@ class Command(TyperCommand):
                     self.stderr.write(searchable(waiting, report["searchable_in_seconds"]))
 
 
-def _named(bundle: str, *, project: str, allow_version: bool) -> tuple[Principal, str]:
+def _named(bundle: str, *, made: list[Principal], project: str, allow_version: bool) -> tuple[Principal, str]:
     """Return who works on a backup, and its id, by that or by a file."""
     with contextlib.suppress(ValueError):
         which = str(uuid.UUID(bundle))
         return owner_of_backup(which), which
-    return import_file(Path(bundle), make_project=True, project=project, allow_version=allow_version)
+    return import_file(Path(bundle), made=made, project=project, allow_version=allow_version)
 
 
 def _import_key(principal: Principal, key: Path) -> None:

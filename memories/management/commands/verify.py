@@ -28,7 +28,5 @@ class Command(TyperCommand):
         with contextlib.suppress(ValueError):
             which = str(uuid.UUID(bundle))
         with backups.encryption.identity(identity):
-            principal, which = (
-                (owner_of_backup(which), which) if which else import_file(Path(bundle), make_project=False)
-            )
+            principal, which = (owner_of_backup(which), which) if which else import_file(Path(bundle), made=None)
             run(self, principal, "verify", {"backup_id": which}, as_json=as_json)
