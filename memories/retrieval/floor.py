@@ -1,6 +1,7 @@
 """The floor: whether the best of what was found has anything to do with the question at all. Pure."""
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from uuid import UUID
 
@@ -13,6 +14,7 @@ from memories.retrieval.candidates import MOST_QUOTED, Candidate
 # What a point of BM25 adds to the cosine, and how many points unrelated questions share with the best of MANY texts or
 # more (their median on chats): one middling word. Larger ones refuse more of both; measured by `script/bench recall`.
 WORD, COMMON, MANY = 0.015, 5.0, 50
+NAME = re.compile(r"(?<=[a-z,] )[A-Z]\w*[a-z]")  # not at the beginning
 FEW = 5  # texts that say a word which is rare
 
 
@@ -58,10 +60,11 @@ def reaches_floor(
 def quoted(candidates: Iterable[Candidate], *, question: str, bm25: Mapping[UUID, float]) -> bool:
     """Return whether a sentence of the best by words says all that a question says, or half while it has no vector.
 
-    Of telling words one is enough where it is a number or a code, or all of the question and in few texts.
+    Of telling words one is enough where it is a number or a code, or a name or all of the question and in few texts.
     """
     asked = _telling(question)
-    is_rare = any(map(str.isdigit, "".join(asked))) or len(spoken_words(question, WORDS)) == 1 and len(bm25) <= FEW
+    is_whole = len(spoken_words(question, WORDS)) == 1 or any(NAME.finditer(question))
+    is_rare = any(map(str.isdigit, "".join(asked))) or is_whole and len(bm25) <= FEW
     if not asked or (len(asked) == 1 and not is_rare):
         return False
     best = sorted((one for one in candidates if one.id in bm25), key=lambda one: -bm25[one.id])[:MOST_QUOTED]

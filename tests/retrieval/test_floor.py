@@ -92,6 +92,16 @@ def test_a_single_word_that_many_texts_say_is_no_evidence(store, alice, floor, a
     assert ask("is the pier closed?")["results"]
 
 
+def test_a_name_that_few_texts_say_is_enough(store, alice, floor, ask):
+    floor(0.95)
+    store(MAIN, "The contract with Fjordline was signed by the board.", by=alice.principal)
+    assert ask("what do you know about Fjordline?")["results"]
+    assert ask("what do you know about contracts?")["nothing_relevant"]
+    for n in range(6):
+        store(MAIN, f"Number {n}: Fjordline sent a letter.", by=alice.principal)
+    assert ask("what do you know about Fjordline?")["nothing_relevant"]
+
+
 def test_what_waits_for_its_vector_is_found_by_its_words(alice, floor, ask):
     floor(0.95)
     texts = ["The zebra crossing on Elm Street was repainted.", *STORED]
