@@ -22,7 +22,7 @@ def name_successors(cases: Sequence[Assessment]) -> dict[uuid.UUID, uuid.UUID]:
     """Return by fragment who took the place of a turn of which nothing stands; the fragment names it from here on."""
     for case in cases:
         if case.told_late and case.fragment.status == Status.SUPERSEDED:
-            case.fragment.superseded_by_id = case.claims[0].superseded_by_id
+            case.fragment.superseded_by_id = next(c.superseded_by_id for c in case.claims if c.superseded_by_id)
     return {case.fragment.id: by for case in cases if (by := case.fragment.superseded_by_id)}
 
 

@@ -29,7 +29,7 @@ ORDERS = re.compile(
     re.IGNORECASE,
 )
 NO_ALLERGY = re.compile(
-    r"\b(?:I|we) (?:(?:now|really|actually|currently) )?(?:(?:do not|don't) have (?:any|an)|have no) (?:\w+ )?"
+    r"\b(?:I|we) (?:(?:now|really|actually|currently) )?(?:(?:do not|don't) have (?:any|an)|have no) (?:known )?"
     r"allerg(?:y|ies)(?: (?:any ?more|at all|now))?\W*$"
     r"|\b(?:I'm|I am|we're) (?:not|no longer) allergic to anything(?: any ?more)?\W*$",
     re.IGNORECASE,
@@ -56,10 +56,17 @@ def said_of_own(
     `stated` is what was read in it for certain.
     """
     for one in stated:
-        if names.key(one.subject, one.predicate).both == bytes(claim.key_digest):
+        spelled = {one.predicate, one.predicate.replace("favourite", "favorite")}
+        if bytes(claim.key_digest) in {names.key(one.subject, name).both for name in spelled}:
             is_same = names.value(claim.predicate, one.value) == bytes(claim.value_digest)
             if is_same == one.negated:
-                return Contrary(one.value, one.negated)
+                return _instead(passages, standing) if one.negated else Contrary(one.value)
     if standing.predicate == "allergic_to" and NO_ALLERGY.search(text):
         return Contrary(claim.value, negated=True)
     return find_contradiction(passages, standing) if ORDERS.match(text) else None
+
+
+def _instead(passages: Sequence[Passage], standing: Standing) -> Contrary:
+    """Return what is said to be so in the place of a value that is denied: "it isn't $500, it's $800"."""
+    found = find_contradiction(passages, standing)
+    return found if found and found.sure and not found.negated else Contrary(standing.value, negated=True)

@@ -14,6 +14,7 @@ from conflicts.free_text.contradictions import (
     Standing,
     agrees,
     cues_of,
+    find_contradiction,
     find_difference,
     is_of_kind,
     is_spoken_of,
@@ -112,6 +113,11 @@ class ClaimsAtHand:
             if against.negated or not self._is_said_beside(against.value, claim):
                 return claim
         return None
+
+    def denies(self, text: str, claim: Upheld) -> bool:
+        """Return whether a text surely says otherwise than a claim."""
+        against = find_contradiction(self.passages(text), self.standing(claim))
+        return bool(against and against.sure)
 
     def in_doubt_of(self, text: str, vector: Vector | None, claims: Iterable[Upheld]) -> Upheld | None:
         """Return the strongest of the claims of which a text may state another value, those asked for first.

@@ -29,7 +29,7 @@ def either(phrases: Iterable[str]) -> str:
 PLAIN = {ord(odd): plain for odd, plain in [("’", "'"), ("ʼ", "'"), ("\u00a0", " "), ("\u202f", " "), ("\t", " ")]}
 # A run of marks is taken where it begins, and let go at once inside: to try it there again would take quadratic time.
 SENTENCE_END = re.compile(
-    r"[.!?](?<![.!?].)(?<!\b[A-Z]\.)(?<!\b(?:Dr|Mr|Ms|St)\.)(?<!\bMrs\.)(?<!\bProf\.)[.!?]*+[\"”')*]*+(?:\s|$)|;|$"
+    r"[.!?](?<![.!?].)(?<!\b[A-Z]\.)(?<!\b(?:Dr|Mr|Ms|St|Mt|Ft)\.)(?<!\bMrs\.)(?<!\bProf\.)[.!?]*+[\"”')*]*+(?:\s|$)|;|$"
 )
 # A line that goes on in the next one: as long as those of a page, and no end of a sentence.
 WRAPPED = re.compile(r"^(.{40,}[^\s.!?;:,])\n(?=[a-z][\w']*[ ,.!?])", re.MULTILINE)
@@ -109,8 +109,8 @@ CALL_ME = re.compile(
 
 # I've raised our budget to $700.
 CHANGES = re.compile(
-    r"I(?:'ve|\shave)?\s(?:just\s)?(?:raised|lowered|increased|decreased|reduced|cut|changed|updated|set|moved|bumped)"
-    r"\s(?:my|our)\s(?P<noun>[a-z]\w{1,20}(?:\s[a-z]\w{1,20}){0,2}?)(?:\sfrom\s\S{1,20})?(?:\sup|\sdown)?\sto\s",
+    r"(?:I|we)(?:'ve|\shave)?\s(?:just\s)?(?:raised|lowered|increased|decreased|reduced|cut|changed|updated|set|moved|bumped)"
+    r"\s(?:my|our|the)\s(?P<noun>[a-z]\w{1,20}(?:\s[a-z]\w{1,20}){0,2}?)(?:\sfrom\s\S{1,20})?(?:\sup|\sdown)?\sto\s",
     FLAGS,
 )
 # What a denial is limited by: "not only", "don't drink coffee after noon"; said outright, the clause ends behind it.
@@ -120,11 +120,14 @@ LIMITS = re.compile(
     FLAGS,
 )
 DENIAL_ENDS = re.compile(
-    r"(?:\s(?:any ?more|any longer|no more|at all|now|either|though|these days|nowadays|currently|right now|for now"
-    r"|after all|ever|so|yet))*"
-    r"\s*(?:[.!?,;:)\"”]|$|\s[-–—]|\s(?:and|but|or|nor|since|because|as of|thank|thanks|sorry|by the way)\b)",
+    r"\s(?:any ?more|any longer)\b"
+    r"|(?:\s(?:no more|at all|now|either|though|these days|nowadays|currently|right now|for now|after all|ever|so|yet"
+    r"|btw|fyi|lol|unfortunately|sadly|thankfully|luckily|today))*"
+    r"\s*(?:[.!?,;:)\"”]|$|\s[-–—]"
+    r"|\s(?:and|but|or|nor|since|because|due to|starting|as of|thank|thanks|sorry|by the way)\b)",
     FLAGS,
 )
+ONLY = re.compile(r"\W*(?:but\s|and\s)?(?:only|just|not)\b", FLAGS)
 
 REPORTING = either(entries(__file__, "reporting"))
 REPORTED = re.compile(
@@ -176,3 +179,8 @@ ASIDE = re.compile(
     rf"|{either(['last', 'this', 'one', 'other'])}\s[a-z]{{1,12}})\s(?=(?:I|we)\b)",
     FLAGS,
 )
+
+
+def said_outright(text: str, end: int) -> bool:
+    """Return whether a clause ends behind a place, so that nothing limits what it said: no "when", "after", "only"."""
+    return bool(DENIAL_ENDS.match(text, end)) and not ONLY.match(text, end)

@@ -138,9 +138,10 @@ def _directives(text: str, start: int, end: int, me: str | None) -> Iterator[Fou
     """Call me Al; email me at al@example.com; I raised my budget to $650."""
     if me is None:
         return
-    if (match := grammar.CHANGES.match(text, start, end)) and _measured(snake(match["noun"])):
+    if match := grammar.CHANGES.match(text, start, end):
         known = patterns.reader(snake(match["noun"]))
-        if known and (value := known[1](text, match.end(), end)):
+        value = known[1](text, match.end(), end) if known else None
+        if known and value and any(map(str.isdigit, text[slice(*value)])):
             yield FoundStatement(start, me, known[0], value, mine=True)
             return
     if match := grammar.CONTACT.match(text, start, end):

@@ -21,8 +21,13 @@ WORD = re.compile(r"(?:St|Ste|Mt|Ft)\.(?=\s[A-Z])|(?:[^\s,;:!?()\"“”«».*<>
 GAP = re.compile(r"\s(?=\S)")
 NUMBER = r"(?:\d{1,3}(?:[ '’]\d{3}(?!\d))+(?:[.,]\d{1,2})?|\d{1,12}(?:[.,]\d{1,6}){0,4})(?![.,]?\d)"
 UNIT = r"(?:k|thousand|grand|million|m|bn|billion)"
-_NAMED = sorted((name for name in CURRENCIES if name.isalpha()), key=len, reverse=True)
-MONEY = rf"(?:dollars?|francs?|rupees?|kr|{'|'.join(_NAMED)})"
+_CODES = "|".join(sorted(name for name in CURRENCIES if len(name) == 3 and name.isascii() and name.isalpha()))
+_NAMES = "|".join(sorted((name for name in CURRENCIES if len(name) != 3 and name.isalpha()), key=len, reverse=True))
+# In small letters a code may be a word: "500 try", "mad", "pen".
+MONEY = (
+    rf"(?:dollars?|francs?|rupees?|kr|yen|usd|eur|gbp|chf|jpy|cad|aud|inr|sek|nok|dkk|pln|{_NAMES}"
+    rf"|(?-i:{_CODES.upper()}))"
+)
 SIGN = r"(?:[a-z]{0,2}[$¥]|[€£₹₩₽₴₺₪₫₱₦฿])"
 AMOUNT = re.compile(
     rf"(?:(?:{SIGN}\s?|{MONEY}\s){NUMBER}(?:\s?{UNIT}\b)?(?:\s{MONEY}\b)?|{NUMBER}(?:\s?{UNIT}\b)?(?:\s?{MONEY}\b|\s?{SIGN})?)"
@@ -38,7 +43,11 @@ DATE = re.compile(
     FLAGS,
 )
 # A street with its number, and what follows it: the whole of it tells where.
-ADDRESS = re.compile(r"(?=[^\n]{0,60}\d)[^\W_][^\n;!?\"]{2,118}?(?=\.?\s*$|[;!?\"]|\.\s+[A-Z])", re.MULTILINE)
+ADDRESS = re.compile(
+    r"(?=[^\n]{0,60}\d)[\dA-Z][^\n;!?\"]{2,118}?"
+    r"(?=\.?\s*$|[;!?\"]|\.\s+[A-Z]|\s(?:any ?more|any longer|now|and|but)\b)",
+    re.MULTILINE,
+)
 EMAIL = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}")
 PHONE = re.compile(r"\+?\(?\d[\d ().-]{4,20}\d(?!\w)")
 ZONE = re.compile(
@@ -132,8 +141,7 @@ STAYED = re.compile(
     r"|as\san?\s(?:child|kid|baby|teen|teenager|student)|back\sin)\b",
     FLAGS,
 )
-OF_TOOLS = re.compile(r"\s\d|\S*[a-z\d][A-Z]")
-SEVERAL = re.compile(r"\bwe\b[^.,;]{0,40}$", FLAGS)
+OF_TOOLS = re.compile(r"\s\d(?!\d*\s(?:day|week|month|year)s?\b)|\S*[a-z\d](?<!\bMc)(?<!\bDe)(?<!\bLa)[A-Z]")
 FROM_WHAT = re.compile(r"\bfrom\s(\w+)[^.,;]{0,20}\sto\s$", FLAGS)
 
 
@@ -146,9 +154,7 @@ def new_home(text: str, start: int, end: int) -> Span | None:
     if KNOWN.get(name.lower()) == "location" or "," in name:
         return span
     left = FROM_WHAT.search(before)
-    is_tool = (
-        OF_TOOLS.match(text, span[1], end) or OF_TOOLS.search(name) or KNOWN.get(name.lower()) or SEVERAL.search(before)
-    )
+    is_tool = OF_TOOLS.match(text, span[1], end) or OF_TOOLS.search(name) or KNOWN.get(name.lower())
     return None if is_tool or left and KNOWN.get(left[1].lower()) not in (None, "location") else span
 
 

@@ -7,8 +7,8 @@ from django.db import migrations
 from memories.migrations._promises import in_module
 from memories.migrations._sql import sql_of
 
-# Thai and Lao, Burmese, Khmer, kana, Chinese.
-LETTERS = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+# Thai and Lao (without digits), Burmese, Khmer, kana, Chinese.
+LETTERS = r"\u0e00-\u0e4f\u0e80-\u0ecf\u0edc-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 
 
 def _function(text: str, name: str) -> str:

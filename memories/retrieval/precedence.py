@@ -211,27 +211,32 @@ class Seating:
         if outdone:
             asked = {claim.key for claim in near.at_hand.asked_for}
             return Held(max(outdone, key=lambda claim: (claim.key in asked, claim.rank)))
-        if own := self._own_word(candidate, near):
-            return own
         standing = [claim for claim in there if claim.rank > candidate.rank]
-        if not (stronger := self._unsettled(standing, candidate, near)):
-            return Held()
-        triples = [(claim.subject, claim.predicate, claim.value) for claim in candidate.claims]
-        return claims_against(candidate.wording, candidate.vector, triples, stronger, near.at_hand)
+        if stronger := self._unsettled(standing, candidate, near):
+            triples = [(claim.subject, claim.predicate, claim.value) for claim in candidate.claims]
+            held = claims_against(candidate.wording, candidate.vector, triples, stronger, near.at_hand)
+            if held != Held():
+                return held
+        return self._own_word(candidate, near)
 
-    def _own_word(self, candidate: Candidate, near: NearestClaims) -> Held | None:
+    def _own_word(self, candidate: Candidate, near: NearestClaims) -> Held:
         """Return what a text says against a claim of its owner that is asked for: once, or as a mere remark later."""
-        holders = {claim: self._by_id[claim.fragment_id] for claim in self._reserved.values()}
+        told = {claim.predicate for claim in candidate.claims if claim.key not in candidate.lost}
         own = [
             claim
-            for claim, holder in holders.items()
-            if claim.rank == candidate.rank and claim.fragment_id != candidate.id
-            if (holder.owner_id, holder.namespace_id) == (candidate.owner_id, candidate.namespace_id)
+            for claim in self._reserved.values()
+            if claim.rank == candidate.rank and claim.fragment_id != candidate.id and claim.predicate not in told
+            if self._is_of_the_same(candidate, self._by_id[claim.fragment_id])
         ]
-        claim = near.at_hand.contradicted_by(candidate.wording, self._unsettled(own, candidate, near)) if own else None
+        claim = near.at_hand.contradicted_by(candidate.wording, own) if own else None
         if claim is None:
-            return None
-        return Held(contradicts=claim) if holders[claim].age < candidate.age else Held(on_record=claim)
+            return Held()
+        was_so = self._by_id[claim.fragment_id].age < candidate.age and near.at_hand.denies(candidate.wording, claim)
+        return Held(contradicts=claim) if was_so else Held(on_record=claim)
+
+    @staticmethod
+    def _is_of_the_same(one: Candidate, other: Candidate) -> bool:
+        return (one.owner_id, one.namespace_id) == (other.owner_id, other.namespace_id)
 
     @staticmethod
     def _unsettled(claims: Sequence[Upheld], candidate: Candidate, near: NearestClaims) -> list[Upheld]:

@@ -63,6 +63,10 @@ REMARKS = {
         No peanuts please, I'm allergic.
         I don't have my allergy pills.
         I'm not the only one allergic to peanuts.
+        I have no dust allergy.
+        I do not have an egg allergy.
+        I don't have any pollen allergies.
+        We have no other allergies.
     """,
     PENICILLIN: """
         I'm not only allergic to penicillin but also to sulfa drugs.
@@ -91,6 +95,9 @@ NEWS = {
         I don't live in Lisbon anymore.
         I've moved from Lisbon to Porto.
         We moved to Porto last month.
+        We moved to Boise.
+        I moved to Boise 2 weeks ago.
+        I moved to McKinney.
         I no longer live in Lisbon.
         I'm living in Porto these days.
         I just moved back to Porto.
@@ -101,10 +108,13 @@ NEWS = {
         I raised my budget to $700.
         My budget is now $700, not $500.
         My budget is no longer $500.
+        My budget isn't $500, it's $800.
+        We raised our budget to $700.
     """,
     WORK: """
         I work at Globex now.
-        I don't work at Initech anymore.
+        I don't work at Initech anymore btw.
+        I no longer work at Initech due to layoffs.
         I left Initech.
     """,
     BOSS: """
@@ -201,6 +211,29 @@ def test_a_denial_that_was_taken_back_is_labelled(store, alice, first, then, que
     assert list(told) == [then, first]
     assert told[first]
     assert not told[then]
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "held"),
+    [
+        ("My budget is $500.", "My budget isn't $500, it's $800.", ("budget", "$800")),
+        ("My favorite color is blue.", "My favorite color is not blue but green.", ("favorite_color", "green")),
+        ("I like coffee.", "I hate coffee after 3 pm.", ("likes", "coffee")),
+        ("I dislike coffee.", "I love coffee but only with milk.", ("dislikes", "coffee")),
+    ],
+)
+def test_what_is_said_instead_holds(store, alice, say, standing, first, then, held):
+    store("acme:main", first, by=alice.principal, source="user_explicit", extract_claim=True)
+    say(then)
+    assert held in standing()
+
+
+def test_another_thing_of_the_owner_contradicts_nothing(store, alice):
+    for text in ("My budget for the wedding is $9000.", BUDGET):
+        store("acme:main", text, by=alice.principal, source="user_explicit", extract_claim=True)
+    body = {"namespace": "acme:main", "query": "What is my budget?"}
+    hits = alice.client.post("/api/v1/search", body, format="json").json()["results"]
+    assert [(hit["contradicts"], hit["on_record"]) for hit in hits] == [(None, None)] * 2
 
 
 def test_a_remark_names_what_is_on_record(store, alice):

@@ -23,6 +23,9 @@ from memories.extraction.claims import extract
         ("My salary increased to 90k.", "90k"),
         ("My budget went up from $500 to $700.", "$700"),
         ("I've raised my budget to $700.", "$700"),
+        ("I live in Ft. Worth.", "Ft. Worth"),
+        ("My budget is 500 try to beat it.", "500"),
+        ("I changed my port to 5433.", "5433"),
         ("I moved to Alfama.", "Alfama"),
         ("We moved to Porto last month.", "Porto"),
     ],
@@ -41,6 +44,9 @@ def test_a_value_is_read_whole(text, value):
         "I moved from Jira to Linear.",
         "I moved to Berlin when I was 5.",
         "I'm not allergic to penicillin, am I?",
+        "My address is the same as 2 years ago.",
+        "My address is no secret, call me at 5.",
+        "I moved my meeting to Friday.",
     ],
 )
 def test_what_is_no_value_or_not_sure_is_not_read(text):

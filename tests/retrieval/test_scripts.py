@@ -41,5 +41,6 @@ def test_a_word_is_found_in_every_script(store_all, by_words, text, query):
 
 
 def test_what_shares_no_word_is_not_found_by_its_letters(store_all, by_words):
-    store_all("acme:main", ["東の空が明るい。", "京都に行きたい。"])
+    store_all("acme:main", ["東の空が明るい。", "京都に行きたい。", "兄は北京。", "鈴木と佐藤さん。"])
     assert by_words("東京")[0] == set()
+    assert by_words("佐々木")[0] == set()

@@ -3,12 +3,12 @@
 CREATE FUNCTION nova_spaced(content text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN CASE WHEN octet_length(content) = length(content) THEN content ELSE (
         SELECT CASE WHEN plain !~ '[LETTERS]' THEN plain ELSE concat_ws(' ',
-            regexp_replace(plain, '([LETTERS])([LETTERS]?)', ' \1\2 ', 'g'),
+            regexp_replace(plain, '(?<![LETTERS])([LETTERS])(?![LETTERS])|([LETTERS])([LETTERS])|[LETTERS]', ' \1\2\3 ', 'g'),
             -- The pairs between: of each run without its first letter.
             regexp_replace(regexp_replace(regexp_replace(plain, '(?<![LETTERS])[LETTERS]', ' ', 'g'), '[^LETTERS]+', ' ', 'g'),
-                '([LETTERS])([LETTERS]?)', ' \1\2 ', 'g')) END
-        FROM (SELECT replace(translate(normalize(content, NFKC), '٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹०१२३४५६७८९',
-            '012345678901234567890123456789'), 'ß', 'ss') AS plain OFFSET 0) AS p) END;
+                '([LETTERS])([LETTERS])|[LETTERS]', ' \1\2 ', 'g')) END
+        FROM (SELECT replace(translate(normalize(content, NFKC), '٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹०१२३४५६७८९০১২৩৪৫৬৭৮৯๐๑๒๓๔๕๖๗๘๙',
+            '01234567890123456789012345678901234567890123456789'), 'ß', 'ss') AS plain OFFSET 0) AS p) END;
 
 -- As before, of such words.
 CREATE OR REPLACE FUNCTION nova_index_keywords(fragments uuid[]) RETURNS void LANGUAGE sql AS $$
