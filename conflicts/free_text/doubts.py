@@ -49,7 +49,6 @@ USERS_ABROAD = re.compile(
 ENGLISH = 1 / 5  # of the words of an English sentence are such as "the" and "of", at least
 TELLING = 4  # words from which on that can be told
 ABROAD = re.compile(r"[^\W\d_\u0000-\u024f]")  # a letter that is not Latin
-ACCENTED = re.compile(r"[\u00c0-\u024f]")
 DENIAL = re.compile(rf"{NOT}|\b(?:any ?more|stopped|former|ex)\b", re.IGNORECASE)
 STRUCTURE = re.compile(r"[{}=]")  # of data, whose words are no language's
 # What says, where a claim's key is spoken of without any value, that it is another one now.
@@ -189,9 +188,7 @@ def _is_foreign(passages: Sequence[Passage]) -> bool:
     words = [word.text.lower() for passage in passages for word in passage.words if word.text.isalpha()]
     if words and 2 * sum(bool(ABROAD.search(word)) for word in words) >= len(words):
         return True
-    if len(words) < TELLING:
-        return bool(ACCENTED.search("".join(words))) and STOPWORDS.isdisjoint(words)
-    return sum(word in STOPWORDS for word in words) < ENGLISH * len(words)
+    return len(words) >= TELLING and sum(word in STOPWORDS for word in words) < ENGLISH * len(words)
 
 
 def _values(passage: Passage, claim: Standing, kind: Kind) -> tuple[list[Sighting], list[Sighting]]:

@@ -29,9 +29,10 @@ ORDERS = re.compile(
     re.IGNORECASE,
 )
 NO_ALLERGY = re.compile(
-    r"\b(?:I|we) (?:(?:now|really|actually|currently) )?(?:(?:do not|don't) have (?:any|an)|have no) (?:known )?"
-    r"allerg(?:y|ies)(?: (?:any ?more|at all|now))?\W*$"
-    r"|\b(?:I'm|I am|we're) (?:not|no longer) allergic to anything(?: any ?more)?\W*$",
+    r"(?:^|[.!] )(?:(?:no|now|actually|luckily|btw|by the way),? )*"
+    r"(?:(?:I|we) (?:(?:now|really|actually|currently) )?(?:(?:do not|don't) have (?:any|an)|have no) (?:known )?"
+    r"allerg(?:y|ies)(?: (?:any ?more|at all|now))?"
+    r"|(?:I'm|I am|we're) (?:not|no longer) allergic to anything(?: any ?more)?)\W*$",
     re.IGNORECASE,
 )
 

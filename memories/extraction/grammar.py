@@ -124,10 +124,13 @@ DENIAL_ENDS = re.compile(
     r"|(?:\s(?:no more|at all|now|either|though|these days|nowadays|currently|right now|for now|after all|ever|so|yet"
     r"|btw|fyi|lol|unfortunately|sadly|thankfully|luckily|today))*"
     r"\s*(?:[.!?,;:)\"”]|$|\s[-–—]"
-    r"|\s(?:and|but|or|nor|since|because|due to|starting|as of|thank|thanks|sorry|by the way)\b)",
+    r"|\s(?:and|but|or|nor|since|because|due to|starting|which|for \w+ reasons|as (?:of|I|we)|so (?:I|we|stop|please)"
+    r"|thank|thanks|sorry|by the way)\b)",
     FLAGS,
 )
-ONLY = re.compile(r"\W*(?:but\s|and\s)?(?:only|just|not)\b", FLAGS)
+SINCE = re.compile(r"\s(?:after|as|which|with|so)\b", FLAGS)  # behind "no longer", which tells of a change
+AFTERWARDS = re.compile(r"\W*(?:only|just|not|but|and\sthen|then)\b", FLAGS)
+MOVES = re.compile(r"\b(?:went|rose|fell|dropped|grew)\b", FLAGS)
 
 REPORTING = either(entries(__file__, "reporting"))
 REPORTED = re.compile(
@@ -182,5 +185,5 @@ ASIDE = re.compile(
 
 
 def said_outright(text: str, end: int) -> bool:
-    """Return whether a clause ends behind a place, so that nothing limits what it said: no "when", "after", "only"."""
-    return bool(DENIAL_ENDS.match(text, end)) and not ONLY.match(text, end)
+    """Return whether a clause ends behind a place, so that nothing limits or outdates what it said."""
+    return bool(DENIAL_ENDS.match(text, end)) and not AFTERWARDS.match(text, end)

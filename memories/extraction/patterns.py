@@ -140,7 +140,7 @@ READERS: dict[str, Reader] = {
     "born_in": values.place,
     "allergic_to": values.allergen,
     "works_at": values.employer,
-    **dict.fromkeys(ADDRESSES, whole(values.ADDRESS)),
+    **dict.fromkeys(ADDRESSES, values.address),
     "first_name": values.person,
     "last_name": values.person,
 }

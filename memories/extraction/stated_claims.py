@@ -7,7 +7,6 @@ from typing import Any
 
 from conflicts.authority import SOURCE_RANK
 from conflicts.public import ClaimDraft, Statement
-from memories.extraction import grammar
 from memories.extraction.abstentions import OPPOSED, OPPOSITES, abstentions
 from memories.extraction.claims import Extracted, extract
 from memories.extraction.deeds import PASSING
@@ -17,6 +16,7 @@ from memories.models.enums import MATERIAL, SourceClass
 from memories.models.fragment import procedure_of
 
 AGAIN = re.compile(r"\s(?:again|once more|now(?=\s*(?:[.!,;]|$)))", re.IGNORECASE)
+TASTE_ENDS = re.compile(r"\s*(?:[.!]|$)|\s(?:any ?more|any longer)\b", re.IGNORECASE)  # at all times
 # Which diets leave out a food.
 EXCLUDING = {
     **dict.fromkeys(("meat", "chicken", "beef", "pork", "steak"), ("vegetarian", "vegan", "pescatarian")),
@@ -113,7 +113,7 @@ def _resumed(content: str, claims: Sequence[Extracted]) -> Iterator[Statement]:
     for claim in claims:
         again = claim.predicate in OPPOSITES and AGAIN.match(content, claim.span[1])
         opposite = OPPOSITES[claim.predicate] if again else OPPOSED.get(claim.predicate)
-        if opposite is None or not claim.first_person or not (again or grammar.said_outright(content, claim.span[1])):
+        if opposite is None or not claim.first_person or not (again or TASTE_ENDS.match(content, claim.span[1])):
             continue
         yield Statement(claim.subject, opposite, claim.value, negated=True, retracts=True)
         for diet in EXCLUDING.get(claim.value.lower(), ()) if claim.predicate == "eats" else ():

@@ -138,10 +138,10 @@ def _directives(text: str, start: int, end: int, me: str | None) -> Iterator[Fou
     """Call me Al; email me at al@example.com; I raised my budget to $650."""
     if me is None:
         return
-    if match := grammar.CHANGES.match(text, start, end):
+    if (match := grammar.CHANGES.match(text, start, end)) and _measured(snake(match["noun"])):
         known = patterns.reader(snake(match["noun"]))
         value = known[1](text, match.end(), end) if known else None
-        if known and value and any(map(str.isdigit, text[slice(*value)])):
+        if known and value and grammar.said_outright(text, value[1]):
             yield FoundStatement(start, me, known[0], value, mine=True)
             return
     if match := grammar.CONTACT.match(text, start, end):
@@ -246,9 +246,13 @@ def _becomes(text: str, who: Who, noun: str, end: int) -> Iterator[FoundStatemen
     predicate, read = known
     connects = CONNECTS.match(text, at, end) if predicate in {"lives_in", "works_at", "prefers"} else None
     value = read(text, connects.end() if connects else at, end)
+    # "My sister went up to Boston", "my rent went up to $1200 in 2015"
+    is_change = bool(grammar.MOVES.search(verb.group()))
+    if value and is_change and not (_measured(noun) and grammar.said_outright(text, value[1])):
+        return
     if value:
         denied, unsure = verb.groupdict().get("not"), verb.groupdict().get("about")
-        unsure = unsure or denied and not _outright(text, verb.end("not"), value, end)
+        unsure = unsure or denied and not _outright(text, verb.span("not"), value, end)
         yield FoundStatement(who.start, who.subject, predicate, value, who.mine, bool(denied), bool(unsure))
 
 
@@ -276,7 +280,7 @@ def _read(text: str, who: Who, table: tuple[Pattern, ...], verb: re.Match[str], 
         if value is None or (pattern.predicate in TASTES and _weakly(verb)):
             continue
         denied = bool(verb["not"])
-        unsure = bool(verb["unsure"]) or pattern.plan or denied and not _outright(text, verb.end("not"), value, end)
+        unsure = bool(verb["unsure"]) or pattern.plan or denied and not _outright(text, verb.span("not"), value, end)
         found = FoundStatement(who.start, who.subject, pattern.predicate, value, who.mine, denied, unsure, goes_on=True)
         yield found
         if pattern.many:
@@ -286,9 +290,12 @@ def _read(text: str, who: Who, table: tuple[Pattern, ...], verb: re.Match[str], 
         return
 
 
-def _outright(text: str, after: int, value: Span, end: int) -> bool:
+def _outright(text: str, denial: Span, value: Span, end: int) -> bool:
     """Return whether a denial holds at all times and of the whole value: not "only", not "on Fridays"."""
-    return not grammar.LIMITS.search(text, after, value[0]) and bool(grammar.DENIAL_ENDS.match(text, value[1], end))
+    if grammar.LIMITS.search(text, denial[1], value[0]):
+        return False
+    ended = "longer" in text[slice(*denial)].lower() and grammar.SINCE.match(text, value[1], end)
+    return bool(ended or grammar.DENIAL_ENDS.match(text, value[1], end))
 
 
 def _weakly(verb: re.Match[str]) -> bool:

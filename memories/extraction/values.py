@@ -31,7 +31,7 @@ MONEY = (
 SIGN = r"(?:[a-z]{0,2}[$¥]|[€£₹₩₽₴₺₪₫₱₦฿])"
 AMOUNT = re.compile(
     rf"(?:(?:{SIGN}\s?|{MONEY}\s){NUMBER}(?:\s?{UNIT}\b)?(?:\s{MONEY}\b)?|{NUMBER}(?:\s?{UNIT}\b)?(?:\s?{MONEY}\b|\s?{SIGN})?)"
-    r"(?:\s?/\s?[a-z]{1,12}|\s(?:per|a|an|each)\s(?:person|head|night|day|week|month|year|hour|guest))?(?![\w%]|\s?(?:[-–—]|to\b|or\b)\s?[$€£¥₹]?\d|\s(?:lakhs?|crores?|hundred|dozen|percent)\b)",
+    r"(?:\s?/\s?[a-z]{1,12}|\s(?:per|a|an|each)\s(?:person|head|night|day|week|month|year|hour|guest))?(?![\w%]|:\d|\s?(?:[-–—]|to\b|or\b)\s?[$€£¥₹]?\d|\s(?:lakhs?|crores?|hundred|dozen|percent)\b)",
     FLAGS,
 )
 MONTH = rf"(?:{A_MONTH})\.?"
@@ -42,10 +42,10 @@ DATE = re.compile(
     rf"|(?:(?:next|this)\s)?(?:{A_WEEKDAY})\b",
     FLAGS,
 )
-# A street with its number, and what follows it: the whole of it tells where.
-ADDRESS = re.compile(
-    r"(?=[^\n]{0,60}\d)[\dA-Z][^\n;!?\"]{2,118}?"
-    r"(?=\.?\s*$|[;!?\"]|\.\s+[A-Z]|\s(?:any ?more|any longer|now|and|but)\b)",
+# What follows a street: towns, codes, countries.
+FURTHER = re.compile(
+    r",\s(?:[A-Z][\w'-]*(?:\s[A-Z][\w'-]*){0,3}(?:\s\d{3,10})?|\d{3,10}(?:\s[A-Z][\w'-]*){0,3})"
+    r"(?=\s*(?:[,.;!?]|$)|\s(?:any ?more|any longer|now)\b)",
     re.MULTILINE,
 )
 EMAIL = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}")
@@ -137,11 +137,14 @@ def place(text: str, start: int, end: int) -> Span | None:
 
 # Who stayed for a while only, or as a child.
 STAYED = re.compile(
-    r"\s(?:for\s\w+\s(?:\w+\s)?(?:days?|weeks?|months?|years?|summers?|while)|when\s(?:I|we)\s(?:was|were)"
+    r"\s(?:for\s\w+\s(?:\w+\s)?(?:days?|weeks?|months?|years?|summers?|while)(?!\s(?:now|ago)\b)|when\s(?:I|we)\s(?:was|were)"
     r"|as\san?\s(?:child|kid|baby|teen|teenager|student)|back\sin)\b",
     FLAGS,
 )
-OF_TOOLS = re.compile(r"\s\d(?!\d*\s(?:day|week|month|year)s?\b)|\S*[a-z\d](?<!\bMc)(?<!\bDe)(?<!\bLa)[A-Z]")
+OF_TOOLS = re.compile(
+    rf"\s\d(?!\d*\s(?:{A_MONTH}|(?:\w+\s){{1,2}}ago\b))|\S*[a-z\d](?<!\bMc)(?<!\bMac)(?<!\bDe)(?<!\bDu)(?<!\bL[ae])[A-Z]"
+)
+TOOLS = ("misc", "organization")
 FROM_WHAT = re.compile(r"\bfrom\s(\w+)[^.,;]{0,20}\sto\s$", FLAGS)
 
 
@@ -154,8 +157,8 @@ def new_home(text: str, start: int, end: int) -> Span | None:
     if KNOWN.get(name.lower()) == "location" or "," in name:
         return span
     left = FROM_WHAT.search(before)
-    is_tool = OF_TOOLS.match(text, span[1], end) or OF_TOOLS.search(name) or KNOWN.get(name.lower())
-    return None if is_tool or left and KNOWN.get(left[1].lower()) not in (None, "location") else span
+    is_tool = OF_TOOLS.match(text, span[1], end) or OF_TOOLS.search(name) or KNOWN.get(name.lower()) in TOOLS
+    return None if is_tool or left and KNOWN.get(left[1].lower()) in TOOLS else span
 
 
 def employer(text: str, start: int, end: int) -> Span | None:
@@ -253,6 +256,16 @@ def named(text: str, start: int, end: int) -> Span | None:
         return None
     signs = any(word[0].isupper() or word[0].isdigit() for word in text[span[0] : span[1]].split())
     return span if signs else None
+
+
+def address(text: str, start: int, end: int) -> Span | None:
+    """Return an address, a street with its town, or whatever else shows what it is."""
+    street = thing(text, start, end, 6) if text[start : start + 1].isdigit() else None
+    is_street = street and EDGE.match(text, street[1], end) and not text[slice(*street)].islower()
+    span = street if is_street else named(text, start, end)
+    while span and (further := FURTHER.match(text, span[1], end)):
+        span = start, further.end()
+    return span
 
 
 def language(text: str, start: int, end: int) -> Span | None:

@@ -21,8 +21,10 @@ YEAR = re.compile(r"\b(?:in|of|since|during) (\d{4})\b")
 AGO = re.compile(rf"\b({NUMBER}) ({UNIT})s? ago\b")
 LATELY = re.compile(rf"\b(?:last|past) ({NUMBER}) ({UNIT})s\b")
 DAY_OF_A_YEAR = re.compile(
-    rf"\b(?:({A_MONTH})\.? (\d{{1,2}})(?:st|nd|rd|th)?|(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? ({A_MONTH}))\b(?!\.?,? \d)"
+    rf"\b(?:on|of|from) (?:the )?(?:({A_MONTH})\.? (\d{{1,2}})(?:st|nd|rd|th)?"
+    rf"|(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? ({A_MONTH}))\b(?!\.?,? \d)"
 )
+IN_THE_PAST = re.compile(r"\b(?:did|was|were|had|happened|have|has)\b")
 RELATIVE = re.compile(rf"\b(the day before yesterday|today|yesterday|last night|(?:this|last) (?:{UNIT}))\b")
 WEEKDAY = re.compile(rf"\b(?:(last)|on|this) ({A_WEEKDAY})\b")
 MONTH_ALONE = re.compile(rf"\b(?:(last)|in|during|this) ({A_MONTH})\b(?!\.?,? \d)")
@@ -75,7 +77,8 @@ def _told_from(question: str, now: datetime.datetime) -> Period | None:
     if found := DAY_OF_A_YEAR.search(question):
         month, day = MONTHS[found[1] or found[4]], int(found[2] or found[3])
         of_this = _period(now, now.year, month, day)
-        return _period(now, now.year - 1, month, day) if of_this and of_this[0] > now else of_this
+        is_over = IN_THE_PAST.search(question) and of_this and of_this[0] > now
+        return _period(now, now.year - 1, month, day) if is_over else of_this
     if found := WEEKDAY.search(question):
         back = (today.weekday() - WEEKDAYS[found[2]]) % 7
         return _around(today - (back or 7 * bool(found[1])) * DAY, "day")

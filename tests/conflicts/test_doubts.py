@@ -32,7 +32,6 @@ def in_doubt(text, claim, cosine=0.35, *, asked=True, exclusive=True):
         ("The report's deadline got an extension.", DEADLINE),
         ("The user goes for gold over every other shade.", COLOUR),
         ("Die Lieblingsfarbe des Nutzers ist Blau.", COLOUR),
-        ("Das Budget beträgt 5 €.", BUDGET),
         ("Бюджет составляет 5 ₽.", BUDGET),
         ("预算是5元。", BUDGET),
         ("Say hello to Luna, the user's dog.", DOG),

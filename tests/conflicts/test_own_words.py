@@ -67,6 +67,8 @@ REMARKS = {
         I do not have an egg allergy.
         I don't have any pollen allergies.
         We have no other allergies.
+        Besides peanuts, I have no allergies.
+        Other than peanuts, I have no known allergies.
     """,
     PENICILLIN: """
         I'm not only allergic to penicillin but also to sulfa drugs.
@@ -218,6 +220,8 @@ def test_a_denial_that_was_taken_back_is_labelled(store, alice, first, then, que
     [
         ("My budget is $500.", "My budget isn't $500, it's $800.", ("budget", "$800")),
         ("My favorite color is blue.", "My favorite color is not blue but green.", ("favorite_color", "green")),
+        ("I like coffee.", "I hate coffee, especially after 3 pm.", ("likes", "coffee")),
+        ("I like coffee.", "I hate coffee today.", ("likes", "coffee")),
         ("I like coffee.", "I hate coffee after 3 pm.", ("likes", "coffee")),
         ("I dislike coffee.", "I love coffee but only with milk.", ("dislikes", "coffee")),
     ],

@@ -29,6 +29,7 @@ def days(start, end):
         ("What did I do on March 3?", ("2026-03-03", "2026-03-04")),
         ("What did I do on the 3rd of March?", ("2026-03-03", "2026-03-04")),
         ("What did I do on November 27?", ("2025-11-27", "2025-11-28")),
+        ("Which flight leaves on December 24?", ("2026-12-24", "2026-12-25")),
         ("Who called this week?", ("2026-03-16", "2026-03-23")),
         ("Who called last week?", ("2026-03-09", "2026-03-16")),
         ("Who called last month?", ("2026-02-01", "2026-03-01")),
