@@ -67,7 +67,8 @@ def quoted(candidates: Iterable[Candidate], *, question: str, bm25: Mapping[UUID
     is_rare = any(map(str.isdigit, "".join(asked))) or is_whole and len(bm25) <= FEW
     if not asked or (len(asked) == 1 and not is_rare):
         return False
-    best = sorted((one for one in candidates if one.id in bm25), key=lambda one: -bm25[one.id])[:MOST_QUOTED]
+    # In the order of `BEST`, which says of whom the wording was read.
+    best = sorted((one for one in candidates if one.id in bm25), key=lambda one: (-bm25[one.id], one.id))[:MOST_QUOTED]
     return any(
         len(asked & _telling(sentence)) >= (len(asked) if one.cosine is not None else len(asked) / 2)
         for one in best

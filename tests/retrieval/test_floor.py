@@ -11,8 +11,8 @@ from django.core.management import call_command
 from memories.models import EmbeddingModel
 from memories.providers import EmbeddingFailed, active_model, calibrate, calibration, embeddings
 from memories.providers.calibration import background, calibrate_new, floor_of
-from memories.retrieval.candidates import Candidate
-from memories.retrieval.floor import COMMON, MANY, WORD, common_points, evidence, reaches_floor
+from memories.retrieval.candidates import MOST_QUOTED, Candidate
+from memories.retrieval.floor import COMMON, MANY, WORD, common_points, evidence, quoted, reaches_floor
 
 MAIN = "acme:main"
 STORED = (
@@ -227,6 +227,15 @@ def test_words_beyond_chance_add_to_the_likeness(cosine, bm25, expected):
     candidate = Candidate.__new__(Candidate)
     candidate.cosine = cosine
     assert evidence(candidate, bm25, common=COMMON) == pytest.approx(expected)
+
+
+def test_of_texts_that_fit_alike_those_are_asked_whose_words_are_at_hand():
+    """Words of the first three come along, by id where they fit alike; nothing says in which order."""
+    found = sorted((a_candidate(0.1) for _ in range(6)), key=lambda one: one.id)
+    for place, one in enumerate(found):
+        one.wording = "The pier was closed." if place < MOST_QUOTED else ""
+    alike = {one.id: 1.0 for one in found}
+    assert quoted(reversed(found), question="is the pier closed?", bm25=alike)
 
 
 def a_candidate(cosine):
