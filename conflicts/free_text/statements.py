@@ -97,8 +97,7 @@ def read_statements(
 
     One's own are changed only by what each text was read to state for certain (`stated`), said plainly, in the first
     person: what somebody pastes, quotes, plans or remarks is not their word. The claims `beside` each text tell of what
-    its words leave open. `claimed` are the namespaces in which
-    a claim stands, where that was read in this transaction.
+    its words leave open. `claimed` are the namespaces in which a claim stands, where that was read in this transaction.
     """
     project_id = fragments[0].project_id
     if claimed is None:
